@@ -1,0 +1,3 @@
+"""recollect: persistent memory for AI agents."""
+
+__version__ = "0.1.0"
