@@ -37,8 +37,8 @@ def test_sqlite_keeps_every_term_as_one_token_and_leaves_it_unchanged(text: str)
     assert fts_terms(wanted) == set(wanted)
 
 
-def test_sqlite_keeps_every_single_character_of_unicode() -> None:
-    everything = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
+def test_sqlite_keeps_every_single_character_in_use() -> None:
+    everything = [chr(code) for code in (*range(0xD800), *range(0xE000, 0x20100), *range(0xE0000, 0xE0200))]
     found = terms(" ".join(everything))
     assert fts_terms(found) == set(found)
 

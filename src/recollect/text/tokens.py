@@ -13,6 +13,7 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -22,10 +23,8 @@ MAX_TERM = 64
 MAX_QUERY_CHARS = 1 << 16
 _MEMO_LENGTH = 128  # longer pieces are analysed each time: the memo must not hold megabytes
 
+_FOLDABLE = "0-9A-Za-z\u00aa-\u052f\u1c80-\u1c8f\u1d00-\u1dbf\u1e00-\u1fff\u2c60-\u2c7f\ua640-\ua7ff"
 _MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
-_MARKED = re.compile(
-    f"([0-9A-Za-z\u00aa-\u052f\u1c80-\u1c8f\u1d00-\u1dbf\u1e00-\u1fff\u2c60-\u2c7f\ua640-\ua7ff])[{_MARKS}]+"
-)
 # Letters that carry their stroke or ligature without a combining mark, so that decomposition does not find it.
 _PLAIN = {
     "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "ħ": "h", "Ħ": "H", "ı": "i",
@@ -44,16 +43,11 @@ _TAIL = r"(?:\+\+|[#+](?![^\W_]))?"
 _HEAD = r"(?:(?<![\w.])\.(?=[A-Za-z]))?"
 
 _ASCII_CHUNK = re.compile(f"{_HEAD}[A-Za-z0-9]++(?:{_JOIN}[A-Za-z0-9]++)*+{_TAIL}")
-_ANY_CHUNK = re.compile(
-    f"{_HEAD}{_WORD}++(?:{_JOIN}{_WORD}++)*+{_TAIL}|[{_UNSPACED}][{_UNSPACED}{_COUSINS}]*+|[{_HANGUL}]++|[^\\x00-\\x7f\\s]"
-)
 _GROUP_BORDER = re.compile(r"[/\\@:]+")
-_PART = re.compile(f"{_WORD}+")
+_ASCII_PART = re.compile("[A-Za-z0-9]+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[A-Z][0-9]*|[0-9]+")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
 _CONTRACTION = re.compile(r"([A-Za-z]+)'(s|t|re|ve|ll|d|m)", re.IGNORECASE)
-_UNIT = re.compile(f"[{_UNSPACED}][{_COUSINS}]*")
-_HANGUL_WORD = re.compile(f"[{_HANGUL}]")
 _SUFFIX_NAMES = {"+": "plus", "#": "sharp"}
 
 _STOP = frozenset(re.findall(r"\w+", """
@@ -64,6 +58,29 @@ _STOP = frozenset(re.findall(r"\w+", """
 """))  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _Wide:
+    """Patterns for text beyond ASCII. Compiled when the first such text comes: it takes ten milliseconds."""
+
+    chunk: re.Pattern[str]
+    part: re.Pattern[str]
+    unit: re.Pattern[str]
+    hangul: re.Pattern[str]
+    marked: re.Pattern[str]
+
+
+@lru_cache(maxsize=1)
+def _wide() -> _Wide:
+    word = f"{_HEAD}{_WORD}++(?:{_JOIN}{_WORD}++)*+{_TAIL}"
+    return _Wide(
+        chunk=re.compile(f"{word}|[{_UNSPACED}][{_UNSPACED}{_COUSINS}]*+|[{_HANGUL}]++|[^\\x00-\\x7f\\s]"),
+        part=re.compile(f"{_WORD}+"),
+        unit=re.compile(f"[{_UNSPACED}][{_COUSINS}]*"),
+        hangul=re.compile(f"[{_HANGUL}]"),
+        marked=re.compile(f"([{_FOLDABLE}])[{_MARKS}]+"),
+    )
+
+
 def terms(text: str) -> list[str]:
     """Index terms of `text` in order, with repetitions. Visible text always yields at least one."""
     out: list[str] = []
@@ -71,7 +88,7 @@ def terms(text: str) -> list[str]:
         for piece in _ASCII_CHUNK.findall(text):
             out.extend(_chunk_terms(piece) if len(piece) <= _MEMO_LENGTH else _chunk_terms.__wrapped__(piece))
     else:
-        for piece in _ANY_CHUNK.findall(_folded(text)):
+        for piece in _pieces(text):
             out.extend(_any_terms(piece, False))
     return out or _symbols(text)
 
@@ -85,7 +102,7 @@ def query_terms(text: str, limit: int = 64) -> list[str]:
     characters are read.
     """
     found: list[str] = []
-    for piece in _ANY_CHUNK.findall(_folded(text[:MAX_QUERY_CHARS])):
+    for piece in _pieces(text[:MAX_QUERY_CHARS]):
         found.extend(_any_terms(piece, True))
     counts = Counter(found or _symbols(text[:MAX_QUERY_CHARS]))
     kept = [term for term in counts if term not in _STOP] or list(counts)
@@ -96,6 +113,10 @@ def query_terms(text: str, limit: int = 64) -> list[str]:
     return [term for term in kept if term in chosen]
 
 
+def _pieces(text: str) -> list[str]:
+    return _ASCII_CHUNK.findall(text) if text.isascii() else _wide().chunk.findall(_folded(text))
+
+
 def _telling(term: str, count: int) -> int:
     letters = len(term) if term.isascii() else sum(3 if char >= "\u0e00" else 1 for char in term)
     return min(letters, 12) + 3 * any(char.isdigit() for char in term) + 2 * min(count - 1, 3)
@@ -103,9 +124,7 @@ def _telling(term: str, count: int) -> int:
 
 def _folded(text: str) -> str:
     """Compatibility form without Latin, Greek and Cyrillic diacritics and invisible characters; case is kept."""
-    if text.isascii():
-        return text
-    bare = _MARKED.sub(r"\1", unicodedata.normalize("NFKD", text))
+    bare = _wide().marked.sub(r"\1", unicodedata.normalize("NFKD", text))
     whole = unicodedata.normalize("NFKC", bare)
     moved = {ord(char): safe for char in set(whole) if (safe := _safe(char)) != char}
     return whole.translate(moved) if moved else whole
@@ -142,14 +161,14 @@ def _any_terms(piece: str, query: bool) -> tuple[str, ...]:
 @lru_cache(maxsize=1 << 15)
 def _run_terms(piece: str, query: bool) -> tuple[str, ...]:
     """Terms of a piece that is not plain ASCII: an unspaced run, a Hangul word, a symbol or a word of any script."""
-    if _UNIT.match(piece):
-        units = [_kept(unit) for unit in _UNIT.findall(piece)]
+    if _wide().unit.match(piece):
+        units = [_kept(unit) for unit in _wide().unit.findall(piece)]
         return tuple(_bigrams(units)) if query and len(units) > 1 else (*units, *_bigrams(units))
-    if _HANGUL_WORD.match(piece):
+    if _wide().hangul.match(piece):
         return (piece[:MAX_TERM], *(_bigrams(piece) if len(piece) > 2 else ()))
     if len(piece) == 1 and unicodedata.category(piece)[0] not in "LNC":
         return (_spelled(piece),) if unicodedata.category(piece)[0] == "S" else ()
-    if unicodedata.category(piece[0])[0] == "C" and not _PART.match(piece):
+    if unicodedata.category(piece[0])[0] == "C" and not _wide().part.match(piece):
         return ()
     return _chunk_terms.__wrapped__(piece)
 
@@ -185,7 +204,8 @@ def _chunk_terms(chunk: str) -> tuple[str, ...]:
         word, ending = contraction.groups()
         return (_term(word + ending if ending in "tT" else word),)
     out: list[str] = []
-    groups = [_PART.findall(group) for group in _GROUP_BORDER.split(chunk)]
+    part_of = _ASCII_PART if chunk.isascii() else _wide().part
+    groups = [part_of.findall(group) for group in _GROUP_BORDER.split(chunk)]
     for group in groups:
         for part in group:
             out.extend(_word_terms(part))

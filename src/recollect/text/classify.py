@@ -1,0 +1,75 @@
+"""What kind of note a text is, and what to call it, when the writer did not say.
+
+`classify` looks for whole stemmed words, so `Fixed` and `errors` count while `prefix` and `address` do not. The first
+kind of the list with a word in the text wins. Both functions run on every write: they import the stemmer, no more.
+"""
+
+import re
+import unicodedata
+
+from recollect.text.graphemes import border
+from recollect.text.tokens import terms
+
+# Priority order; the words as the stemmer leaves them, with the irregular forms it cannot join.
+_KINDS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("bugfix", frozenset({"fix", "bug", "error", "crash", "bugfix", "hotfix"})),
+    ("feature", frozenset({"add", "new", "featur", "creat"})),
+    ("refactor", frozenset({"refactor", "restructur"})),
+    ("decision", frozenset({"decid", "decis", "chose", "choos", "chosen"})),
+    ("discovery", frozenset({"found", "discov", "discoveri", "learn", "learnt"})),
+    ("change", frozenset({"chang", "updat", "modifi"})),
+)
+DEFAULT_KIND = "observation"
+
+_LINE_MARKERS = re.compile(r"^\s*(?:(?:>|#{1,6}(?=\s)|[-*+](?=\s)|\d{1,3}[.)](?=\s)|\[[ xX]\](?=\s))\s*)+")
+_NO_TITLE = re.compile(r"^\s*(?:`{3,}|~{3,}|<!--|-{3,}\s*$|={3,}\s*$|\*{3,}\s*$|_{3,}\s*$)")
+_LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)")
+# Underscores are left alone: in these notes they are more often part of a name than emphasis.
+_EMPHASIS = re.compile(r"(\*{1,3}|~~|`+)(?=\S)(.{1,300}?)(?<=\S)\1")
+_LONGEST_LINE = 2_000
+
+
+def classify(text: str) -> str:
+    """One of bugfix, feature, refactor, decision, discovery, change, or else observation."""
+    found = set(terms(text))
+    for kind, words in _KINDS:
+        if not words.isdisjoint(found):
+            return kind
+    return DEFAULT_KIND
+
+
+def title_of(text: str, limit: int = 80) -> str:
+    """The first line that says something, without its Markdown markers, in at most `limit` characters."""
+    fallback = ""
+    for line in text.splitlines():
+        plain = _collapsed(line[:_LONGEST_LINE])
+        if not plain:
+            continue
+        fallback = fallback or plain
+        if _NO_TITLE.match(plain):
+            continue
+        bare = _unmarked(plain)
+        if any(char.isalnum() for char in bare):
+            return _cut(bare, limit)
+    return _cut(fallback, limit) or ("untitled" if text else "")
+
+
+def _collapsed(line: str) -> str:
+    """One line without control and invisible characters, its spaces made single."""
+    seen = (char if unicodedata.category(char) not in ("Cc", "Cs") else " " for char in line)
+    return " ".join("".join(seen).split())
+
+
+def _unmarked(line: str) -> str:
+    bare = _LINK.sub(r"\1", _LINE_MARKERS.sub("", line))
+    for _ in range(3):
+        bare = _EMPHASIS.sub(r"\2", bare)
+    return bare.rstrip("# ").strip() or line
+
+
+def _cut(line: str, limit: int) -> str:
+    if len(line) <= limit:
+        return line
+    at = border(line, max(1, limit - 1))
+    space = line.rfind(" ", limit // 2, at + 1)
+    return line[: space if space > 0 else at].rstrip(" ,;:–-") + "…"
