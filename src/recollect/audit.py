@@ -1,0 +1,76 @@
+"""Images, salted digests and the chain: how a change is recorded without its text.
+
+An event carries sha256(salt + image after the change). The salt lives beside the image (on the note while it is
+current, in the revision once it is history) and is erased with it: the chain of events then still verifies, but
+nobody can test a guess of the erased text against a digest.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from recollect.types import Event, Link, Note
+
+GENESIS = "0" * 64
+
+# The canonical fields of a note in export order. `id`, `rev` and `space` are local to one store.
+IMAGE_FIELDS = (
+    "uid", "state", "kind", "tier", "title", "content", "context", "source", "origin", "session", "tags",
+    "importance", "confidence", "pinned", "metadata", "content_hash", "created_ms", "updated_ms", "expires_ms",
+    "valid_from_ms", "valid_to_ms", "superseded_by", "links",
+)  # fmt: skip
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+
+
+def new_salt() -> bytes:
+    return os.urandom(16)
+
+
+def content_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def image(note: Note) -> dict[str, Any]:
+    """The note's canonical fields as plain JSON values."""
+    values = {name: getattr(note, name) for name in IMAGE_FIELDS}
+    values["tags"] = list(note.tags)
+    values["links"] = [[link.to, link.kind] for link in note.links]
+    values["metadata"] = dict(note.metadata)
+    return values
+
+
+def fields_of(image: Mapping[str, Any]) -> dict[str, Any]:
+    """An image back as keyword arguments for a Note."""
+    fields = dict(image)
+    fields["tags"] = tuple(image["tags"])
+    fields["links"] = tuple(Link(to, kind) for to, kind in image["links"])
+    return fields
+
+
+def encode(image: Mapping[str, Any]) -> str:
+    """Canonical JSON: the same image always gives the same bytes."""
+    return _encode(image)
+
+
+def digest(salt: bytes, encoded: str) -> str:
+    return hashlib.sha256(salt + encoded.encode()).hexdigest()
+
+
+def chain(prev: str, seq: int, operation: str, verb: str, uid: str, rev: int, actor: str, at_ms: int, digest: str) -> str:
+    """The hash of one event row over all of its fields and the row before."""
+    row = f"{prev}|{seq}|{operation}|{verb}|{uid}|{rev}|{actor}|{at_ms}|{digest}"
+    return hashlib.sha256(row.encode()).hexdigest()
+
+
+def broken_at(events: list[Event], prev: str = GENESIS) -> int | None:
+    """The sequence number of the first event that does not continue the chain, or None."""
+    for event in events:
+        expected = chain(
+            prev, event.seq, event.operation, event.verb, event.uid, event.rev, event.actor, event.at_ms, event.digest
+        )
+        if event.hash != expected:
+            return event.seq
+        prev = event.hash
+    return None

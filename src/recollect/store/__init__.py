@@ -1,0 +1,218 @@
+"""The Store contract: what every engine does in full, or refuses at open with a hint.
+
+Rules that hold for every verb:
+- spaces: every read takes the visible spaces (ids) and never returns a row of another one; `space` comes first in
+  every key, so that an engine can be partitioned by it.
+- one write verb for notes, `apply`: compare-and-set on the revision, the image before the change kept as a
+  revision, chunks and index rows replaced, one event appended; all of a call or nothing.
+- `transaction(spaces)` groups verbs; inside it the calling thread sees its own writes, others see none of them.
+- chunks, terms and vectors are derived: they exist for notes in a searchable state, for turns and for files, and
+  can be rebuilt from what is canonical. A chunk has exactly one owner.
+- vectors are kept by (chunk, model) and carry a change number that rises in the store; removals are logged under
+  the same numbers, so a reader can follow both.
+- use counters are outside what is canonical: `record_use` may drop them when the store is busy.
+
+`recollect.testing.StoreContract` is the executable form of this page; it runs over every engine.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from recollect.ids import Ref
+from recollect.types import (
+    Chunk,
+    ChunkDraft,
+    Event,
+    Filter,
+    Finding,
+    Note,
+    Revision,
+    Session,
+    Space,
+    Turn,
+)
+
+SCHEMA_VERSION = 1
+SEARCHABLE: frozenset[str] = frozenset({"live", "superseded", "expired"})  # states whose chunks are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Who changes what, under which id; every event of a call carries it."""
+
+    id: str
+    verb: str
+    actor: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A note as it shall be. `expected_rev` 0 inserts; otherwise the note must be at that revision.
+
+    `chunks` replaces the note's chunks; None keeps them (they are re-scoped when the state or space changed).
+    """
+
+    note: Note
+    expected_rev: int
+    salt: bytes
+    digest: str
+    chunks: tuple[ChunkDraft, ...] | None = None
+    to_space: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of a change: the stored id, or the live note that already has the text."""
+
+    id: int
+    uid: str
+    rev: int
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDraft:
+    turn: Turn
+    chunks: tuple[ChunkDraft, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordLane:
+    """The best matches of the keyword lane with what ranking needs to score them."""
+
+    chunks: tuple[Chunk, ...]
+    total: int
+    average_terms: float
+    frequencies: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    note_id: int
+    how: str
+    at_ms: int
+    score: float | None = None
+    query: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    accesses: int
+    last_access_ms: int
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What an erasure removed, by table; `pending` while an open reader keeps old pages alive."""
+
+    counts: dict[str, int]
+    pending: bool
+
+
+class Store(Protocol):
+    engine: str
+    location: str
+
+    def close(self) -> None: ...
+
+    def transaction(self, spaces: Sequence[int]) -> AbstractContextManager[None]:
+        """Everything inside becomes visible at once, or not at all."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Reads inside see one state of the store, whatever others write meanwhile."""
+
+    # -- spaces ---------------------------------------------------------------------------------------------------
+
+    def spaces(self) -> list[Space]: ...
+
+    def ensure_space(self, name: str, kind: str, aliases: Sequence[tuple[str, str]], op: Operation) -> Space:
+        """The space of the first alias that is known, else one made under a free name; missing aliases are added."""
+
+    def rename_space(self, space: int, name: str, op: Operation) -> Space: ...
+
+    def close_space(self, space: int, merged_into: int | None, op: Operation) -> None:
+        """Marks a space as merged (its aliases move along), or opens it again when `merged_into` is None."""
+
+    # -- notes ----------------------------------------------------------------------------------------------------
+
+    def apply(self, op: Operation, space: int, changes: Sequence[Change]) -> list[Applied]: ...
+
+    def notes(self, refs: Sequence[Ref], spaces: Sequence[int]) -> list[Note]:
+        """The notes that exist among `refs`, in any state, in the order asked."""
+
+    def list_notes(self, where: Filter, limit: int, before: tuple[int, int] | None = None) -> list[Note]:
+        """Newest first by (created_ms, id); `before` continues after the last row of the page before."""
+
+    def neighbours(self, note: Note, where: Filter, before: int, after: int) -> tuple[list[Note], list[Note]]: ...
+
+    def history(self, uid: str, spaces: Sequence[int]) -> list[Revision]: ...
+
+    def salt(self, uid: str, spaces: Sequence[int]) -> bytes | None: ...
+
+    def events(self, spaces: Sequence[int], since: int = 0, limit: int = 1000) -> list[Event]: ...
+
+    def operation(self, operation: str, spaces: Sequence[int]) -> list[Event]: ...
+
+    def erase(self, op: Operation, spaces: Sequence[int], notes: Sequence[str], sessions: Sequence[str]) -> Erased:
+        """Removes every trace of notes and sessions; their events stay, without salt."""
+
+    # -- sessions -------------------------------------------------------------------------------------------------
+
+    def put_session(self, op: Operation, space: int, session: Session) -> Session:
+        """Makes or updates the session of (space, agent, key)."""
+
+    def sessions(self, spaces: Sequence[int], limit: int = 50, uid: str | None = None) -> list[Session]: ...
+
+    def add_turns(self, op: Operation, space: int, session: Session, turns: Sequence[TurnDraft]) -> list[int]:
+        """Stores those turns whose record the session does not have yet; returns their ids."""
+
+    def turns(
+        self, spaces: Sequence[int], ids: Sequence[int] = (), session: str | None = None, around: tuple[int, int] | None = None
+    ) -> list[Turn]: ...
+
+    # -- search ---------------------------------------------------------------------------------------------------
+
+    def keyword(self, terms: Sequence[str], where: Filter, limit: int) -> KeywordLane: ...
+
+    def chunks(self, ids: Sequence[int], where: Filter) -> list[Chunk]:
+        """The chunks among `ids` that pass the filter."""
+
+    def rebuild_chunks(self, op: Operation, space: int, owner: str, owner_id: int, chunks: Sequence[ChunkDraft]) -> None: ...
+
+    def active_model(self) -> tuple[str, int] | None:
+        """The model (identity, dims) whose vectors serve searches; set even while there are none."""
+
+    def set_active_model(self, model: str, dims: int) -> None: ...
+
+    def pending(self, model: str, spaces: Sequence[int] | None, limit: int) -> list[tuple[int, str]]:
+        """Chunks (id, text to embed) that have no vector of this model, newest first."""
+
+    def put_vectors(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> int:
+        """Stores float32 vectors; chunks that are gone or already have one are left alone."""
+
+    def vector_lane(self, model: str, query: Any, where: Filter, limit: int) -> list[tuple[int, float]]:
+        """Exact nearest chunks by cosine inside the filter: (chunk id, similarity), best first."""
+
+    # -- use, numbers, upkeep -------------------------------------------------------------------------------------
+
+    def record_use(self, uses: Sequence[Use]) -> bool: ...
+
+    def usage(self, note_ids: Sequence[int]) -> dict[int, Usage]: ...
+
+    def stats(self, spaces: Sequence[int]) -> dict[str, Any]: ...
+
+    def get_meta(self, key: str) -> str | None: ...
+
+    def set_meta(self, key: str, value: str) -> None: ...
+
+    def check(self) -> list[Finding]: ...
+
+    def repair(self) -> list[str]:
+        """Rebuilds what is derived and damaged; says what it did."""
+
+    def backup(self, target: Path) -> None: ...

@@ -1,0 +1,97 @@
+"""What the shared tables need from an engine."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from recollect import audit
+from recollect.store import Operation
+from recollect.store.relational.rows import Row, marks
+from recollect.types import ChunkDraft
+
+EVENT_INSERT = (
+    "insert into events (space, seq, operation, verb, uid, rev, actor, at_ms, digest, hash) "
+    "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+class Engine:
+    """The seam between the shared SQL and one database."""
+
+    tag_sql: str  # true when `notes n` has the bound tag
+    for_update: str  # locks the rows of a select until the transaction ends
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        raise NotImplementedError
+
+    def _many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        raise NotImplementedError
+
+    def transaction(self, spaces: Sequence[int]) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def _next_ids(self, name: str, count: int) -> range:
+        """`count` ids that were never handed out before."""
+        raise NotImplementedError
+
+    def _move_vectors(self, note_id: int, space: int) -> None:
+        """Stores a note's vectors anew in another space, so that readers of both see the change."""
+        raise NotImplementedError
+
+    def _insert_chunks(self, space: int, owners: Sequence["ChunkOwner"]) -> None:
+        raise NotImplementedError
+
+
+class ChunkOwner:
+    """What a chunk takes from the note, turn or file that owns it."""
+
+    __slots__ = ("chunks", "created_ms", "file_path", "id", "scope", "session_id", "trusted", "what")
+
+    def __init__(
+        self, what: str, id: int, scope: str, trusted: bool, created_ms: int, chunks: Sequence[ChunkDraft],
+        session_id: int | None = None, file_path: str | None = None,
+    ) -> None:  # fmt: skip
+        self.what = what
+        self.id = id
+        self.scope = scope
+        self.trusted = trusted
+        self.created_ms = created_ms
+        self.chunks = chunks
+        self.session_id = session_id
+        self.file_path = file_path
+
+
+def scope_of(space: int, state: str = "live") -> str:
+    """The space as an index term; what is hidden by default has its own, so that a search need not sort it out."""
+    return f"s{space}" if state == "live" else f"s{space}h"
+
+
+class Chains:
+    """The event chains that one transaction extends: read once, written once."""
+
+    def __init__(self, engine: Engine, op: Operation, spaces: Sequence[int]) -> None:
+        self._engine = engine
+        self._op = op
+        ids = sorted(set(spaces))
+        rows = engine._rows(
+            f"select id, seq, head from spaces where id in ({marks(ids)}) order by id" + engine.for_update, ids
+        )
+        self._heads: dict[int, tuple[int, str]] = {row[0]: (row[1], row[2]) for row in rows}
+        self._new: list[Row] = []
+
+    def append(self, space: int, uid: str, rev: int, digest: str, verb: str | None = None) -> None:
+        seq, head = self._heads[space]
+        op = self._op
+        verb = verb or op.verb
+        mark = audit.chain(head, seq + 1, op.id, verb, uid, rev, op.actor, op.at_ms, digest)
+        self._new.append((space, seq + 1, op.id, verb, uid, rev, op.actor, op.at_ms, digest, mark))
+        self._heads[space] = (seq + 1, mark)
+
+    def write(self) -> None:
+        if not self._new:
+            return
+        self._engine._many(EVENT_INSERT, self._new)
+        touched = {row[0] for row in self._new}
+        self._engine._many(
+            "update spaces set seq = ?, head = ? where id = ?", [(*self._heads[space], space) for space in sorted(touched)]
+        )

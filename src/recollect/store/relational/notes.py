@@ -1,0 +1,239 @@
+"""`apply`, the one verb that changes notes, and `erase`, the one that removes them.
+
+Invariant: a note's row, the image before, its chunks and its event are written in one transaction, and only if the
+note is still at the revision that the caller saw.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from recollect import audit
+from recollect.errors import Conflict, NotFound
+from recollect.store import SEARCHABLE, Applied, Change, Erased, Operation
+from recollect.store.relational.base import ChunkOwner, Chains, Engine, scope_of
+from recollect.store.relational.rows import NOTE_COLUMNS, NOTE_FROM, NOTE_SELECT, batches, marks, note_of, note_values
+from recollect.types import Link, Note
+
+_COLUMNS = NOTE_COLUMNS[1:]
+_INSERT = f"insert into notes (id, space, {', '.join(_COLUMNS)}, salt) values ({', '.join('?' * (len(_COLUMNS) + 3))})"
+_UPDATE = f"update notes set space = ?, {', '.join(f'{name} = ?' for name in _COLUMNS)}, salt = ? where space = ? and id = ?"
+_REVISION = (
+    "insert into revisions (space, note_id, rev, operation, at_ms, image, salt, moved_from) values (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_HINT_AGAIN = "read the note again and repeat the change on its new revision"
+
+
+class NoteTables(Engine):
+    def apply(self, op: Operation, space: int, changes: Sequence[Change]) -> list[Applied]:
+        spaces = {space, *(change.to_space for change in changes if change.to_space is not None)}
+        with self.transaction(sorted(spaces)):
+            chains = Chains(self, op, sorted(spaces))
+            batch = _Batch(self, space, self._live_texts(space, changes))
+            done = [
+                batch.insert(change) if change.expected_rev == 0 else self._change(op, space, change, chains)
+                for change in changes
+            ]
+            batch.write(chains)
+            chains.write()
+        return done
+
+    def _live_texts(self, space: int, changes: Sequence[Change]) -> dict[str, Applied]:
+        """The live notes that already have a text which is about to be inserted."""
+        hashes = [change.note.content_hash for change in changes if change.expected_rev == 0]
+        found: dict[str, Applied] = {}
+        for part in batches(hashes):
+            rows = self._rows(
+                f"select content_hash, id, uid, rev from notes where space = ? and state = 'live' "
+                f"and content_hash in ({marks(part)})",
+                (space, *part),
+            )
+            found.update((row[0], Applied(row[1], row[2], row[3], duplicate=True)) for row in rows)
+        return found
+
+    def _change(self, op: Operation, space: int, change: Change, chains: Chains) -> Applied:
+        before, salt = self._current(space, change.note.uid)
+        if before.rev != change.expected_rev:
+            raise Conflict(
+                f"note {before.id} is at revision {before.rev}, not {change.expected_rev}", hint=_HINT_AGAIN
+            )
+        home = space if change.to_space is None else change.to_space
+        note, rev = change.note, before.rev + 1
+        if note.state == "live":
+            self._refuse_second(home, note, before.id)
+        moved_from = space if home != space else None
+        image = audit.encode(audit.image(before))
+        self._rows(_REVISION, (home, before.id, before.rev, op.id, op.at_ms, image, salt, moved_from))
+        values = list(note_values(note))
+        values[_COLUMNS.index("rev")] = rev
+        self._rows(_UPDATE, (home, *values, change.salt, space, before.id))
+        self._write_links(home, before.id, note.links, before.links)
+        self._rescope(space, home, before, change)
+        chains.append(home, note.uid, rev, change.digest)
+        if home != space:
+            self._rows("update revisions set space = ? where note_id = ?", (home, before.id))
+            chains.append(space, note.uid, rev, change.digest, verb="leave")
+        return Applied(before.id, note.uid, rev)
+
+    def _current(self, space: int, uid: str) -> tuple[Note, bytes]:
+        rows = self._rows(f"{NOTE_SELECT}, n.salt{NOTE_FROM}where n.space = ? and n.uid = ?" + self._lock_note, (space, uid))
+        if not rows:
+            raise NotFound(f"no note {uid} in this space", hint="`recollect list` shows the notes that you can see")
+        *row, salt = rows[0]
+        note_id = row[1]
+        return note_of(tuple(row), self._links([note_id]).get(note_id, ())), bytes(salt)
+
+    _lock_note = ""
+
+    def _refuse_second(self, space: int, note: Note, note_id: int) -> None:
+        other = self._rows(
+            "select id from notes where space = ? and state = 'live' and content_hash = ? and id <> ?",
+            (space, note.content_hash, note_id),
+        )
+        if other:
+            raise Conflict(
+                f"live note {other[0][0]} already has this text", hint=f"look at it with `recollect get {other[0][0]}`"
+            )
+
+    def _write_links(self, space: int, note_id: int, links: Sequence[Link], before: Sequence[Link]) -> None:
+        if tuple(links) == tuple(before):
+            self._rows("update links set space = ? where note_id = ?", (space, note_id))
+            return
+        self._rows("delete from links where note_id = ?", (note_id,))
+        self._many(
+            "insert into links (space, note_id, to_uid, kind) values (?, ?, ?, ?)",
+            [(space, note_id, link.to, link.kind) for link in links],
+        )
+
+    def _rescope(self, space: int, home: int, before: Note, change: Change) -> None:
+        """Brings the chunks in line with the note's new text, state and space."""
+        note = change.note
+        if note.state not in SEARCHABLE or change.chunks is not None:
+            self._rows("delete from chunks where space = ? and note_id = ?", (space, before.id))
+            if note.state in SEARCHABLE and change.chunks is not None:
+                self._insert_chunks(home, [_owner(home, before.id, note, change)])
+        elif home != space or before.state != note.state:
+            self._rows(
+                "update chunks set space = ?, scope = ? where space = ? and note_id = ?",
+                (home, scope_of(home, note.state), space, before.id),
+            )
+            if home != space:
+                self._move_vectors(before.id, home)
+
+    def _links(self, note_ids: Sequence[int]) -> dict[int, tuple[Link, ...]]:
+        found: dict[int, tuple[Link, ...]] = {}
+        for part in batches(note_ids):
+            rows = self._rows(
+                f"select note_id, to_uid, kind from links where note_id in ({marks(part)}) order by note_id, to_uid, kind", part
+            )
+            for note_id, to, kind in rows:
+                found[note_id] = (*found.get(note_id, ()), Link(to, kind))
+        return found
+
+    # -- erasure --------------------------------------------------------------------------------------------------
+
+    def erase(self, op: Operation, spaces: Sequence[int], notes: Sequence[str], sessions: Sequence[str]) -> Erased:
+        counts = dict.fromkeys(("notes", "revisions", "chunks", "vectors", "cache", "sessions", "turns", "accesses"), 0)
+        with self.transaction(sorted(spaces)):
+            chains = Chains(self, op, spaces)
+            for uid in notes:
+                self._erase_note(uid, spaces, chains, counts)
+            for uid in sessions:
+                self._erase_session(uid, spaces, op.at_ms, chains, counts)
+            chains.write()
+        return Erased(counts, pending=self._scrub())
+
+    def _erase_note(self, uid: str, spaces: Sequence[int], chains: Chains, counts: dict[str, int]) -> None:
+        rows = self._rows(f"select id, space, rev from notes where uid = ? and space in ({marks(spaces)})", (uid, *spaces))
+        for note_id, space, rev in rows:
+            self._count_owned(counts, "note_id", note_id)
+            for table in ("revisions", "accesses"):
+                counts[table] += self._rows(f"select count(*) from {table} where note_id = ?", (note_id,))[0][0]
+            self._drop_cached("note_id", note_id, counts)
+            self._rows("delete from links where space = ? and to_uid = ?", (space, uid))
+            self._rows("delete from notes where space = ? and id = ?", (space, note_id))
+            counts["notes"] += 1
+            chains.append(space, uid, rev, audit.GENESIS)
+
+    def _erase_session(
+        self, uid: str, spaces: Sequence[int], at_ms: int, chains: Chains, counts: dict[str, int]
+    ) -> None:
+        rows = self._rows(
+            f"select id, space, agent, key from sessions where uid = ? and space in ({marks(spaces)})", (uid, *spaces)
+        )
+        for session_id, space, agent, key in rows:
+            self._count_owned(counts, "session_id", session_id)
+            self._drop_cached("session_id", session_id, counts)
+            counts["turns"] += self._rows("select count(*) from turns where session_id = ?", (session_id,))[0][0]
+            self._rows("delete from turns where session_id = ?", (session_id,))
+            self._rows("delete from sessions where space = ? and id = ?", (space, session_id))
+            self._rows(
+                "insert into tombstones (space, what, value, at_ms) values (?, 'session', ?, ?) on conflict do nothing",
+                (space, audit.content_hash(f"{agent}\n{key}"), at_ms),
+            )
+            counts["sessions"] += 1
+            chains.append(space, uid, 0, audit.GENESIS)
+
+    def _count_owned(self, counts: dict[str, int], column: str, owner: int) -> None:
+        counts["chunks"] += self._rows(f"select count(*) from chunks where {column} = ?", (owner,))[0][0]
+        counts["vectors"] += self._rows(
+            f"select count(*) from vectors where chunk_id in (select id from chunks where {column} = ?)", (owner,)
+        )[0][0]
+
+    def _drop_cached(self, column: str, owner: int, counts: dict[str, int]) -> None:
+        gone = self._rows(
+            f"delete from embedding_cache where hash in (select hash from chunks where {column} = ?) returning 1", (owner,)
+        )
+        counts["cache"] += len(gone)
+
+    def _scrub(self) -> bool:
+        """Removes the erased bytes from the engine's own files; True while something still holds them."""
+        return False
+
+
+def _owner(space: int, note_id: int, note: Note, change: Change) -> ChunkOwner:
+    scope = scope_of(space, note.state)
+    return ChunkOwner("note", note_id, scope, note.trusted, note.created_ms, change.chunks or ())
+
+
+class _Batch:
+    """Collects inserts, so that ten thousand notes are a handful of statements."""
+
+    def __init__(self, engine: NoteTables, space: int, live: dict[str, Applied]) -> None:
+        self._engine = engine
+        self._space = space
+        self._live = live
+        self._ids: Any = iter(())
+        self._new: list[tuple[int, Change]] = []
+
+    def insert(self, change: Change) -> Applied:
+        note = change.note
+        if note.state == "live":
+            twin = self._live.get(note.content_hash)
+            if twin is not None:
+                return twin
+        note_id = self._next_id()
+        self._new.append((note_id, change))
+        if note.state == "live":
+            self._live[note.content_hash] = Applied(note_id, note.uid, 1, duplicate=True)
+        return Applied(note_id, note.uid, 1)
+
+    def _next_id(self) -> int:
+        found: int | None = next(self._ids, None)
+        if found is None:
+            self._ids = iter(self._engine._next_ids("notes", 1 if not self._new else 64))
+            found = next(self._ids)
+        return found
+
+    def write(self, chains: Chains) -> None:
+        if not self._new:
+            return
+        engine, space = self._engine, self._space
+        engine._many(_INSERT, [(note_id, space, *note_values(c.note), c.salt) for note_id, c in self._new])
+        links = [(space, note_id, link.to, link.kind) for note_id, c in self._new for link in c.note.links]
+        if links:
+            engine._many("insert into links (space, note_id, to_uid, kind) values (?, ?, ?, ?)", links)
+        engine._insert_chunks(
+            space, [_owner(space, i, c.note, c) for i, c in self._new if c.chunks and c.note.state in SEARCHABLE]
+        )
+        for _, change in self._new:
+            chains.append(space, change.note.uid, 1, change.digest)

@@ -1,0 +1,132 @@
+"""Sessions and turns: canonical, because agents delete their own transcripts. A turn is unique by its record id."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from recollect import audit
+from recollect.errors import Conflict, NotFound
+from recollect.store import Operation, TurnDraft
+from recollect.store.relational.base import ChunkOwner, Chains, Engine, scope_of
+from recollect.store.relational.rows import Row, batches, marks
+from recollect.types import TRUSTED_ORIGINS, Session, Turn
+
+_SESSION = (
+    "select z.uid, s.name, z.agent, z.key, z.started_ms, z.seen_ms, z.id, z.ended_ms, z.title, z.summary, z.source, "
+    "(select count(*) from turns t where t.session_id = z.id) from sessions z join spaces s on s.id = z.space "
+)
+_TURN = (
+    "select t.record, t.speaker, t.text, t.at_ms, t.origin, t.id, z.uid, t.position, t.line, t.content_hash, s.name "
+    "from turns t join sessions z on z.id = t.session_id and z.space = t.space join spaces s on s.id = t.space "
+)
+_TURN_INSERT = (
+    "insert into turns (id, space, session_id, record, position, speaker, origin, text, at_ms, line, content_hash) "
+    "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+class SessionTables(Engine):
+    def put_session(self, op: Operation, space: int, session: Session) -> Session:
+        with self.transaction([space]):
+            tomb = audit.content_hash(f"{session.agent}\n{session.key}")
+            if self._rows("select 1 from tombstones where space = ? and what = 'session' and value = ?", (space, tomb)):
+                raise Conflict("this session was forgotten", hint="a forgotten session is not brought back; use a new key")
+            row = self._rows(
+                "select uid from sessions where space = ? and agent = ? and key = ?", (space, session.agent, session.key)
+            )
+            uid = row[0][0] if row else session.uid
+            if row:
+                self._rows(
+                    "update sessions set seen_ms = ?, ended_ms = ?, title = ?, summary = ?, source = ?, "
+                    "started_ms = ? where space = ? and uid = ?",
+                    (session.seen_ms, session.ended_ms, session.title, session.summary, session.source,
+                     session.started_ms, space, uid),
+                )  # fmt: skip
+            else:
+                self._make_session(op, space, session)
+        return self.sessions([space], uid=uid)[0]
+
+    def _make_session(self, op: Operation, space: int, session: Session) -> None:
+        (session_id,) = self._next_ids("sessions", 1)
+        self._rows(
+            "insert into sessions (id, space, uid, agent, key, started_ms, seen_ms, ended_ms, title, summary, source, salt) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (session_id, space, session.uid, session.agent, session.key, session.started_ms, session.seen_ms,
+             session.ended_ms, session.title, session.summary, session.source, audit.new_salt()),
+        )  # fmt: skip
+        chains = Chains(self, op, [space])
+        chains.append(space, session.uid, 0, audit.GENESIS, verb="session")
+        chains.write()
+
+    def sessions(self, spaces: Sequence[int], limit: int = 50, uid: str | None = None) -> list[Session]:
+        clause, values = ("and z.uid = ? ", [uid]) if uid is not None else ("", [])
+        rows = self._rows(
+            f"{_SESSION}where z.space in ({marks(spaces)}) {clause}order by z.seen_ms desc, z.id desc limit ?",
+            (*spaces, *values, limit),
+        )
+        return [Session(*row) for row in rows]
+
+    def add_turns(self, op: Operation, space: int, session: Session, turns: Sequence[TurnDraft]) -> list[int]:
+        with self.transaction([space]):
+            home = self._rows("select salt from sessions where space = ? and id = ?", (space, session.id))
+            if not home:
+                raise NotFound(f"no session {session.uid} in this space", hint="make it first")
+            new = self._unknown(session.id, turns)
+            if not new:
+                return []
+            last = self._rows("select coalesce(max(position), 0) from turns where session_id = ?", (session.id,))[0][0]
+            ids = list(self._next_ids("turns", len(new)))
+            rows, owners = [], []
+            for position, (turn_id, draft) in enumerate(zip(ids, new, strict=True), last + 1):
+                rows.append(_turn_row(turn_id, space, session.id, position, draft.turn))
+                owners.append(_owner(space, session, turn_id, draft))
+            self._many(_TURN_INSERT, rows)
+            self._insert_chunks(space, owners)
+            self._rows(
+                "update sessions set seen_ms = ? where id = ? and seen_ms < ?",
+                (latest := max(draft.turn.at_ms for draft in new), session.id, latest),
+            )
+            proof = "\n".join(f"{draft.turn.record}:{audit.content_hash(draft.turn.text)}" for draft in new)
+            chains = Chains(self, op, [space])
+            chains.append(space, session.uid, last + len(new), audit.digest(bytes(home[0][0]), proof), verb="turns")
+            chains.write()
+        return ids
+
+    def _unknown(self, session_id: int, turns: Sequence[TurnDraft]) -> list[TurnDraft]:
+        known: set[str] = set()
+        for part in batches([draft.turn.record for draft in turns]):
+            rows = self._rows(
+                f"select record from turns where session_id = ? and record in ({marks(part)})", (session_id, *part)
+            )
+            known.update(row[0] for row in rows)
+        new = []
+        for draft in turns:
+            if draft.turn.record not in known:
+                known.add(draft.turn.record)
+                new.append(draft)
+        return new
+
+    def turns(
+        self, spaces: Sequence[int], ids: Sequence[int] = (), session: str | None = None, around: tuple[int, int] | None = None
+    ) -> list[Turn]:
+        """By ids, or of one session in order; `around` limits that to positions from..to."""
+        where, values = f"where t.space in ({marks(spaces)}) ", list[Any](spaces)
+        if session is None:
+            where, values = where + f"and t.id in ({marks(ids)}) ", [*values, *ids]
+        else:
+            where, values = where + "and z.uid = ? ", [*values, session]
+        if around is not None:
+            where, values = where + "and t.position between ? and ? ", [*values, *around]
+        return [Turn(*row) for row in self._rows(f"{_TURN}{where}order by t.session_id, t.position", values)]
+
+
+def _turn_row(turn_id: int, space: int, session_id: int, position: int, turn: Turn) -> Row:
+    hash_ = audit.content_hash(turn.text)
+    return (turn_id, space, session_id, turn.record, position, turn.speaker, turn.origin, turn.text, turn.at_ms, turn.line, hash_)
+
+
+def _owner(space: int, session: Session, turn_id: int, draft: TurnDraft) -> ChunkOwner:
+    turn = draft.turn
+    return ChunkOwner(
+        "turn", turn_id, scope_of(space), turn.origin in TRUSTED_ORIGINS, turn.at_ms, draft.chunks,
+        session_id=session.id, file_path=session.source or None,
+    )  # fmt: skip

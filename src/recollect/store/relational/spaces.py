@@ -1,0 +1,78 @@
+"""Spaces and their aliases. The first alias that is known decides; names are unique, so a taken one gets a number."""
+
+from collections.abc import Sequence
+
+from recollect import audit
+from recollect.errors import Conflict, NotFound
+from recollect.ids import new_uid
+from recollect.store import Operation
+from recollect.store.relational.base import Chains, Engine
+from recollect.types import Space
+
+
+class SpaceTables(Engine):
+    def spaces(self) -> list[Space]:
+        aliases: dict[int, list[tuple[str, str]]] = {}
+        for kind, value, space in self._rows("select kind, value, space from space_aliases order by kind, value"):
+            aliases.setdefault(space, []).append((kind, value))
+        rows = self._rows("select id, uid, name, kind, created_ms, merged_into from spaces order by id")
+        return [Space(*row, aliases=tuple(aliases.get(row[0], ()))) for row in rows]
+
+    def ensure_space(self, name: str, kind: str, aliases: Sequence[tuple[str, str]], op: Operation) -> Space:
+        known = self._space_of(aliases)
+        if known is not None and set(aliases) <= set(known.aliases):
+            return known
+        with self.transaction([]):
+            known = self._space_of(aliases)  # another process may have been quicker
+            space = known.id if known is not None else self._make_space(name, kind, op)
+            self._many(
+                "insert into space_aliases (kind, value, space) values (?, ?, ?) on conflict (kind, value) do nothing",
+                [(*alias, space) for alias in aliases],
+            )
+        return self._space(space)
+
+    def rename_space(self, space: int, name: str, op: Operation) -> Space:
+        with self.transaction([space]):
+            if self._rows("select 1 from spaces where lower(name) = lower(?) and id <> ?", (name, space)):
+                raise Conflict(f"there is already a space called {name!r}", hint="`recollect spaces` lists the names in use")
+            self._rows("update spaces set name = ? where id = ?", (name, space))
+            self._space_event(op, space)
+        return self._space(space)
+
+    def close_space(self, space: int, merged_into: int | None, op: Operation) -> None:
+        with self.transaction([space] if merged_into is None else [space, merged_into]):
+            self._rows("update spaces set merged_into = ? where id = ?", (merged_into, space))
+            self._space_event(op, space)
+
+    def _space_event(self, op: Operation, space: int) -> None:
+        chains = Chains(self, op, [space])
+        chains.append(space, self._space(space).uid, 0, audit.GENESIS)
+        chains.write()
+
+    def _space(self, space: int) -> Space:
+        found = [row for row in self.spaces() if row.id == space]
+        if not found:
+            raise NotFound(f"no space with number {space}", hint="`recollect spaces` lists them")
+        return found[0]
+
+    def _space_of(self, aliases: Sequence[tuple[str, str]]) -> Space | None:
+        by_alias = {alias: space for space in self.spaces() for alias in space.aliases}
+        for alias in aliases:
+            if alias in by_alias:
+                return self._merged(by_alias[alias])
+        return None
+
+    def _merged(self, space: Space) -> Space:
+        return space if space.merged_into is None else self._merged(self._space(space.merged_into))
+
+    def _make_space(self, name: str, kind: str, op: Operation) -> int:
+        taken = {row[0] for row in self._rows("select lower(name) from spaces")}
+        free = next(option for n in range(1, len(taken) + 2) if (option := name if n == 1 else f"{name}-{n}").lower() not in taken)
+        (space,) = self._next_ids("spaces", 1)
+        self._rows(
+            "insert into spaces (id, uid, name, kind, created_ms, seq, head) values (?, ?, ?, ?, ?, 0, ?)",
+            (space, new_uid(op.at_ms), free, kind, op.at_ms, audit.GENESIS),
+        )
+        self._space_event(op, space)
+        return space
+

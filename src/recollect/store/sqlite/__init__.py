@@ -1,0 +1,119 @@
+"""The SQLite engine: one file, every process works on it directly, a connection per thread.
+
+Writes take the write lock at once (`begin immediate`) and are short; a reader keeps one snapshot for a whole search.
+"""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from recollect.errors import NotFound, StoreForeign
+from recollect.store.relational import RelationalStore
+from recollect.store.relational.rows import Row
+from recollect.store.sqlite.connect import busy_handler, explain, make_store, open_connection
+from recollect.store.sqlite.lanes import SqliteLanes
+from recollect.store.sqlite.upkeep import SqliteUpkeep
+
+__all__ = ["SqliteStore"]
+
+
+class SqliteStore(SqliteLanes, SqliteUpkeep, RelationalStore):
+    engine = "sqlite"
+    tag_sql = "exists (select 1 from json_each(n.tags) where value = ?)"
+    for_update = ""
+
+    def __init__(
+        self, path: Path | str, *, busy_seconds: float = 30.0, durability: str = "full", create: bool = True
+    ) -> None:
+        super().__init__()
+        self.path = Path(path)
+        self.location = str(self.path)
+        self._busy_seconds = busy_seconds
+        self._durability = durability
+        self._local = threading.local()
+        self._open: list[apsw.Connection] = []
+        self._lock = threading.Lock()
+        if not self.path.exists():
+            if not create:
+                raise NotFound(f"there is no store at {self.path}", hint="`recollect add` makes one, or check --store")
+            make_store(self.path, durability)
+        elif self.path.is_dir() or self.path.stat().st_size == 0:
+            what = "a folder" if self.path.is_dir() else "an empty file"
+            raise StoreForeign(
+                f"{self.path} is {what}, not a recollect store",
+                hint="move it away or choose another path with --store; it was left as it is",
+            )
+        self._connection()
+
+    def close(self) -> None:
+        with self._lock:
+            connections, self._open = self._open, []
+        for connection in connections:
+            with contextlib.suppress(apsw.ThreadingViolationError):
+                connection.close()
+        self._local = threading.local()
+
+    def _connection(self) -> apsw.Connection:
+        """This thread's connection; a forked child opens its own, since SQLite's must not cross a fork."""
+        local = self._local
+        if getattr(local, "pid", None) != os.getpid():
+            local.connection = open_connection(self.path, self._busy_seconds, self._durability)
+            local.pid = os.getpid()
+            local.depth = 0
+            with self._lock:
+                self._open.append(local.connection)
+        found: apsw.Connection = local.connection
+        return found
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        try:
+            return self._connection().execute(sql, values).fetchall()
+        except apsw.Error as trouble:
+            raise explain(trouble, self.path) from trouble
+
+    def _many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        try:
+            self._connection().executemany(sql, rows)
+        except apsw.Error as trouble:
+            raise explain(trouble, self.path) from trouble
+
+    @contextlib.contextmanager
+    def transaction(self, spaces: Sequence[int] = ()) -> Iterator[None]:
+        yield from self._bracket("begin immediate")
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        yield from self._bracket("begin")
+
+    def _bracket(self, begin: str) -> Iterator[None]:
+        connection, local = self._connection(), self._local
+        if local.depth:  # joins the one that is open
+            yield
+            return
+        self._rows(begin)
+        local.depth = 1
+        try:
+            yield
+            self._rows("commit")
+        except BaseException:
+            if not connection.get_autocommit():
+                connection.execute("rollback")
+            raise
+        finally:
+            local.depth = 0
+
+    def _restore_busy_handler(self, connection: apsw.Connection) -> None:
+        connection.set_busy_handler(busy_handler(self._busy_seconds))
+
+    def _next_ids(self, name: str, count: int) -> range:
+        last: int = self._rows(
+            "insert into counters (name, value) values (?, ?) "
+            "on conflict (name) do update set value = value + excluded.value returning value",
+            (name, count),
+        )[0][0]
+        return range(last - count + 1, last + 1)

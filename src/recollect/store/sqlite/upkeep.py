@@ -1,0 +1,186 @@
+"""Numbers, checks, repair, backup and the scrubbing that ends an erasure."""
+
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from recollect.errors import StoreCorrupt, StoreUnavailable
+from recollect.store import Use
+from recollect.store.relational.reading import NoteReading
+from recollect.store.relational.rows import marks
+from recollect.store.sqlite.connect import explain, translated
+from recollect.types import Finding
+
+
+class SqliteUpkeep(NoteReading):
+    path: Path
+
+    def _connection(self) -> apsw.Connection:
+        raise NotImplementedError
+
+    def record_use(self, uses: Sequence[Use]) -> bool:
+        """Written when the store is free at once; dropped otherwise, so that a search never waits as a writer."""
+        connection = self._connection()
+        connection.set_busy_timeout(0)
+        try:
+            with self.transaction([]):
+                self._write_use(uses)
+        except StoreUnavailable:
+            return False
+        finally:
+            self._restore_busy_handler(connection)
+        return True
+
+    def _restore_busy_handler(self, connection: apsw.Connection) -> None:
+        raise NotImplementedError
+
+    def stats(self, spaces: Sequence[int]) -> dict[str, Any]:
+        inside = f"space in ({marks(spaces)})"
+        states = dict(self._rows(f"select state, count(*) from notes where {inside} group by state", spaces))
+        kinds = dict(
+            self._rows(f"select kind, count(*) from notes where {inside} and state = 'live' group by kind", spaces)
+        )
+        count, size, oldest, newest, importance, confidence = self._rows(
+            "select count(*), coalesce(sum(bytes), 0), min(created_ms), max(created_ms), avg(importance), avg(confidence) "
+            f"from notes where {inside} and state = 'live'",
+            spaces,
+        )[0]
+        return {
+            "notes": count, "bytes": size, "oldest_ms": oldest, "newest_ms": newest, "kinds": kinds, "states": states,
+            "average_importance": importance, "average_confidence": confidence,
+            "sessions": self._count("sessions", inside, spaces), "turns": self._count("turns", inside, spaces),
+            "chunks": self._count("chunks", inside, spaces), "vectors": self._count("vectors", inside, spaces),
+            "events": self._count("events", inside, spaces),
+            "accesses": self._rows("select coalesce(sum(accesses), 0) from note_use")[0][0],
+            "file_bytes": self.path.stat().st_size,
+        }  # fmt: skip
+
+    def _count(self, table: str, where: str, values: Sequence[Any]) -> int:
+        number: int = self._rows(f"select count(*) from {table} where {where}", values)[0][0]
+        return number
+
+    def get_meta(self, key: str) -> str | None:
+        rows = self._rows("select value from meta where key = ?", (key,))
+        return rows[0][0] if rows else None
+
+    def set_meta(self, key: str, value: str) -> None:
+        with self.transaction([]):
+            self._rows(
+                "insert into meta (key, value) values (?, ?) on conflict (key) do update set value = excluded.value",
+                (key, value),
+            )
+
+    # -- checks ---------------------------------------------------------------------------------------------------
+
+    def check(self) -> list[Finding]:
+        return [self._integrity(), self._index_drift(), self._sizes(), self._orphans(), self._permissions()]
+
+    def _integrity(self) -> Finding:
+        rows = [row[0] for row in self._rows("pragma integrity_check(20)")]
+        rows += [f"row {row[1]} of {row[0]} points nowhere" for row in self._rows("pragma foreign_key_check")[:20]]
+        problems = [row for row in rows if row != "ok"]
+        return Finding(
+            "integrity", not problems, "; ".join(problems) or "the file is sound",
+            hint="restore the newest backup: `recollect backup restore`" if problems else "",
+        )  # fmt: skip
+
+    def _index_drift(self) -> Finding:
+        """Only FTS5's own check with rank 1 compares the index with what it indexes."""
+        try:
+            with self.transaction([]):
+                self._rows("insert into chunks_fts (chunks_fts, rank) values ('integrity-check', 1)")
+        except StoreCorrupt:
+            return Finding("keyword index", False, "it differs from the chunks", "`recollect doctor --fix` rebuilds it", True)
+        return Finding("keyword index", True, "it agrees with the chunks")
+
+    def _sizes(self) -> Finding:
+        rows = self._rows(
+            "select z.space from space_sizes z where (z.chunks, z.terms) <> "
+            "(select count(*), coalesce(sum(term_count), 0) from chunks c where c.space = z.space)"
+        )
+        return Finding("sizes", not rows, f"{len(rows)} spaces have wrong totals" if rows else "totals are right", fixable=True)
+
+    def _orphans(self) -> Finding:
+        """Notes in a searchable state without a chunk would be remembered but never found."""
+        count = self._rows(
+            "select count(*) from notes n where n.state in ('live', 'superseded', 'expired') "
+            "and not exists (select 1 from chunks c where c.note_id = n.id)"
+        )[0][0]
+        return Finding("searchable", not count, f"{count} notes have no chunks" if count else "every note can be found")
+
+    def _permissions(self) -> Finding:
+        if os.name != "posix":
+            return Finding("permissions", True, "left to the system")
+        open_to_others = [
+            path.name
+            for suffix in ("", "-wal", "-shm")
+            if (path := Path(f"{self.path}{suffix}")).exists() and path.stat().st_mode & 0o077
+        ]
+        return Finding(
+            "permissions", not open_to_others,
+            f"others may read {', '.join(open_to_others)}" if open_to_others else "only you may read the store",
+            hint="`recollect doctor --fix` closes them" if open_to_others else "", fixable=True,
+        )  # fmt: skip
+
+    def repair(self) -> list[str]:
+        done = []
+        for finding in self.check():
+            if finding.ok or not finding.fixable:
+                continue
+            if finding.check == "keyword index":
+                with self.transaction([]):
+                    self._rows("insert into chunks_fts (chunks_fts) values ('rebuild')")
+                done.append("rebuilt the keyword index")
+            elif finding.check == "sizes":
+                self._recount()
+                done.append("recounted the spaces")
+            elif finding.check == "permissions":
+                for suffix in ("", "-wal", "-shm"):
+                    with contextlib.suppress(FileNotFoundError):
+                        Path(f"{self.path}{suffix}").chmod(0o600)
+                done.append("closed the store to other users")
+        return done
+
+    def _recount(self) -> None:
+        with self.transaction([]):
+            self._rows(
+                "update space_sizes set (chunks, terms) = "
+                "(select count(*), coalesce(sum(term_count), 0) from chunks c where c.space = space_sizes.space)"
+            )
+
+    # -- backup and scrubbing -------------------------------------------------------------------------------------
+
+    def backup(self, target: Path) -> None:
+        """An online copy through SQLite's backup API, checked before it gets its name."""
+        part = target.with_name(f".{target.name}.part")
+        with translated(target):
+            os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
+            copy = apsw.Connection(str(part))
+            try:
+                with copy.backup("main", self._connection(), "main") as running:
+                    while not running.done:
+                        running.step(1000)
+                if copy.pragma("integrity_check") != "ok":
+                    raise StoreCorrupt(f"the copy of {self.path} is damaged", hint="run `recollect doctor`")
+                copy.pragma("journal_mode", "delete")
+            finally:
+                copy.close()
+            part.replace(target)
+
+    def _scrub(self) -> bool:
+        """Merges the FTS segments that hold the erased terms and empties the write-ahead log."""
+        with self.transaction([]):
+            self._rows("insert into chunks_fts (chunks_fts) values ('optimize')")
+        try:
+            busy, *_ = self._connection().execute("pragma wal_checkpoint(truncate)").fetchall()[0]
+        except apsw.BusyError:
+            return True
+        except apsw.Error as trouble:
+            raise explain(trouble, self.path) from trouble
+        return bool(busy)
+
+

@@ -1,0 +1,314 @@
+"""The words that rooms exchange: frozen values, no behaviour beyond what follows from their own fields.
+
+Times are milliseconds since 1970, UTC. `space` is a space's name everywhere outside the store. A note's canonical
+fields are those of `audit.image`; `id`, `rev` and `space` are local to one store.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+State = Literal["live", "superseded", "expired", "evicted", "deleted"]
+Tier = Literal["scratchpad", "episodic", "semantic"]
+Origin = Literal["user", "agent", "tool", "web", "file"]
+Mode = Literal["hybrid", "keyword", "vector"]
+
+KINDS = (
+    "fact", "preference", "event", "insight", "task", "relationship", "bugfix", "feature", "refactor", "decision",
+    "discovery", "change", "observation",
+)  # fmt: skip
+STATES: tuple[State, ...] = ("live", "superseded", "expired", "evicted", "deleted")
+TIERS: tuple[Tier, ...] = ("scratchpad", "episodic", "semantic")
+ORIGINS: tuple[Origin, ...] = ("user", "agent", "tool", "web", "file")
+TRUSTED_ORIGINS = frozenset({"user", "agent"})
+
+USER_SPACE = "user"
+UNFILED_SPACE = "unfiled"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    to: str
+    kind: str = "related"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One thing remembered."""
+
+    uid: str
+    space: str
+    content: str
+    kind: str
+    title: str
+    content_hash: str
+    created_ms: int
+    updated_ms: int
+    id: int = 0
+    rev: int = 1
+    state: State = "live"
+    tier: Tier = "episodic"
+    context: str = ""
+    source: str = ""
+    origin: Origin = "user"
+    session: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: int = 5
+    confidence: float = 1.0
+    pinned: bool = False
+    token_count: int = 0
+    bytes: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    expires_ms: int | None = None
+    valid_from_ms: int | None = None
+    valid_to_ms: int | None = None
+    superseded_by: str | None = None
+    links: tuple[Link, ...] = ()
+
+    @property
+    def trusted(self) -> bool:
+        return self.origin in TRUSTED_ORIGINS
+
+
+@dataclass(frozen=True, slots=True)
+class Added(Note):
+    """The note that `add` made or found; `duplicate` says which, `notice` what else the caller should know."""
+
+    created: bool = True
+    duplicate: bool = False
+    notice: str = ""
+    operation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A note about to be: what the caller gives, before redaction, hashing and classification."""
+
+    content: str
+    kind: str | None = None
+    title: str | None = None
+    context: str = ""
+    source: str = ""
+    origin: Origin = "user"
+    session: str | None = None
+    tags: Sequence[str] = ()
+    importance: int = 5
+    confidence: float = 1.0
+    pinned: bool = False
+    tier: Tier = "episodic"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    expires_ms: int | None = None
+    valid_from_ms: int | None = None
+    valid_to_ms: int | None = None
+    links: Sequence[Link] = ()
+    created_ms: int | None = None
+    updated_ms: int | None = None
+    state: State = "live"
+    superseded_by: str | None = None
+    uid: str | None = None
+    space: str | None = None
+    vector: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Where notes live and who may see them: a project, the user, a team."""
+
+    id: int
+    uid: str
+    name: str
+    kind: str
+    created_ms: int
+    merged_into: int | None = None
+    aliases: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    uid: str
+    space: str
+    agent: str
+    key: str
+    started_ms: int
+    seen_ms: int
+    id: int = 0
+    ended_ms: int | None = None
+    title: str = ""
+    summary: str = ""
+    source: str = ""
+    turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one speaker said in a session; unique by (session, record), never by content."""
+
+    record: str
+    speaker: str
+    text: str
+    at_ms: int
+    origin: Origin = "user"
+    id: int = 0
+    session: str = ""
+    position: int = 0
+    line: int | None = None
+    content_hash: str = ""
+    space: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One text-free row per change; `seq` rises within a space, `hash` chains it to the row before."""
+
+    space: str
+    seq: int
+    operation: str
+    verb: str
+    uid: str
+    rev: int
+    actor: str
+    at_ms: int
+    digest: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The image of a note before a change; `salt` opens the digest of the event that had made it."""
+
+    uid: str
+    rev: int
+    operation: str
+    at_ms: int
+    image: Mapping[str, Any]
+    salt: bytes
+    moved_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkDraft:
+    """A searchable slice about to be stored; `context` is embedded and indexed with it but not shown."""
+
+    content: str
+    terms: str
+    context: str = ""
+    context_terms: str = ""
+    start_line: int | None = None
+    end_line: int | None = None
+    hash: str = ""
+    vector: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A searchable slice with the place it came from; exactly one of note, turn and file owns it."""
+
+    id: int
+    space: str
+    owner: Literal["note", "turn", "file"]
+    owner_id: int
+    idx: int
+    content: str
+    context: str
+    terms: str
+    context_terms: str
+    trusted: bool
+    created_ms: int
+    session: int | None = None
+    position: int | None = None
+    speaker: str = ""
+    file_path: str = ""
+    start_line: int | None = None
+    end_line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a read may see; `spaces` (ids) is never empty and goes into every lane."""
+
+    spaces: tuple[int, ...]
+    now_ms: int
+    kinds: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    since_ms: int | None = None
+    until_ms: int | None = None
+    min_importance: int | None = None
+    min_confidence: float | None = None
+    sources: tuple[str, ...] = ()
+    session: str | None = None
+    trusted_only: bool = False
+    states: tuple[State, ...] = ("live",)
+    pinned: bool | None = None
+    owners: tuple[Literal["note", "turn", "file"], ...] = ("note", "turn", "file")
+
+    @property
+    def notes_only(self) -> bool:
+        """Turns and files have no kind, tier, tags or importance: filtering on one leaves notes alone."""
+        return bool(
+            self.kinds or self.tiers or self.tags or self.sources or self.pinned is not None
+            or self.min_importance is not None or self.min_confidence is not None
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer row: compact on purpose; `get` has the full text."""
+
+    id: str
+    uid: str
+    title: str
+    kind: str
+    score: float
+    created_ms: int
+    matched_by: tuple[str, ...]
+    space: str
+    snippet: str
+    origin: str = "user"
+    trusted: bool = True
+    session: str | None = None
+    speaker: str = ""
+    path: str = ""
+    lines: tuple[int, int] | None = None
+    why: str = ""
+    explain: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Sequence[Hit]):
+    """The hits of one search, and what really ran to find them."""
+
+    hits: tuple[Hit, ...]
+    mode: str
+    query: str
+    notices: tuple[str, ...] = ()
+    pending: int = 0
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.hits[index]
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A timeline entry: a note and where it stands to the anchor."""
+
+    note: Note
+    position: Literal["before", "anchor", "after"]
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that doctor looked at."""
+
+    check: str
+    ok: bool
+    detail: str
+    hint: str = ""
+    fixable: bool = False

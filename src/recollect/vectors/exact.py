@@ -1,0 +1,117 @@
+"""An exact scan in memory, one matrix per space, kept fresh by the store's change numbers.
+
+The truth is in the store. A matrix is loaded on the first search of its space; later searches read only vectors
+newer than the last one seen and mask chunks that were removed. Chunk ids are never reused, so a mask never lies.
+"""
+
+import threading
+from typing import TYPE_CHECKING, Any, Protocol
+
+from recollect.types import Chunk, Filter
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class VectorSource(Protocol):
+    def vector_rows(self, model_id: int, space: int, after: int) -> list[tuple[int, int, bytes]]: ...
+
+    def removed_rows(self, space: int, after: int) -> list[tuple[int, int]]: ...
+
+    def allowed_chunks(self, where: Filter) -> list[int]: ...
+
+    def chunks(self, ids: "list[int]", where: Filter) -> list[Chunk]: ...
+
+
+class _Matrix:
+    """The vectors of one space: rows grow in doubling blocks, removed ones are masked."""
+
+    def __init__(self) -> None:
+        self.change = 0
+        self.removal = 0
+        self.count = 0
+        self.ids: Any = None
+        self.rows: Any = None
+        self.removed: set[int] = set()
+
+    def refresh(self, source: VectorSource, model_id: int, space: int) -> None:
+        import numpy as np
+
+        for change, chunk_id in source.removed_rows(space, self.removal):
+            self.removal = max(self.removal, change)
+            self.removed.add(chunk_id)
+        new = source.vector_rows(model_id, space, self.change)
+        if not new:
+            return
+        self.change = new[-1][0]
+        block = np.frombuffer(b"".join(row[2] for row in new), dtype="<f4").reshape(len(new), -1)
+        self._grow(len(new), block.shape[1])
+        self.rows[self.count : self.count + len(new)] = block
+        self.ids[self.count : self.count + len(new)] = [row[1] for row in new]
+        self.count += len(new)
+        # A chunk that moved to another space and back has a removal and a vector: the vector is newer.
+        self.removed.difference_update(row[1] for row in new)
+
+    def _grow(self, extra: int, dims: int) -> None:
+        import numpy as np
+
+        needed = self.count + extra
+        if self.rows is None:
+            self.rows, self.ids = np.empty((needed, dims), np.float32), np.empty(needed, np.int64)
+        elif needed > len(self.rows):
+            room = max(needed, 2 * len(self.rows))
+            rows, ids = np.empty((room, dims), np.float32), np.empty(room, np.int64)
+            rows[: self.count], ids[: self.count] = self.rows[: self.count], self.ids[: self.count]
+            self.rows, self.ids = rows, ids
+
+    def similarities(self, query: "np.ndarray[Any, Any]") -> tuple[Any, Any]:
+        import numpy as np
+
+        ids, scores = self.ids[: self.count], self.rows[: self.count] @ query
+        if self.removed:
+            keep = ~np.isin(ids, np.fromiter(self.removed, np.int64))
+            ids, scores = ids[keep], scores[keep]
+        return ids, scores
+
+
+class ExactScan:
+    def __init__(self, source: VectorSource) -> None:
+        self._source = source
+        self._matrices: dict[tuple[int, int], _Matrix] = {}
+        self._lock = threading.Lock()
+
+    def nearest(self, model_id: int, query: Any, where: Filter, limit: int) -> list[tuple[int, float]]:
+        """The best `limit` chunks inside the filter. Exact: it widens until enough pass or none is left."""
+        import numpy as np
+
+        with self._lock:
+            parts = [self._fresh(model_id, space).similarities(query) for space in where.spaces if self._has(model_id, space)]
+        if not parts:
+            return []
+        ids = np.concatenate([part[0] for part in parts])
+        scores = np.concatenate([part[1] for part in parts])
+        if where.notes_only or where.session or where.since_ms or where.until_ms or where.trusted_only:
+            keep = np.isin(ids, np.array(self._source.allowed_chunks(where), np.int64))
+            ids, scores = ids[keep], scores[keep]
+        return self._best(ids, scores, where, limit)
+
+    def _has(self, model_id: int, space: int) -> bool:
+        return self._fresh(model_id, space).count > 0
+
+    def _fresh(self, model_id: int, space: int) -> _Matrix:
+        matrix = self._matrices.setdefault((model_id, space), _Matrix())
+        matrix.refresh(self._source, model_id, space)
+        return matrix
+
+    def _best(self, ids: Any, scores: Any, where: Filter, limit: int) -> list[tuple[int, float]]:
+        import numpy as np
+
+        wanted = limit
+        while True:
+            top = np.argpartition(-scores, wanted)[:wanted] if wanted < len(scores) else np.arange(len(scores))
+            top = top[np.lexsort((-ids[top], -scores[top]))]
+            passing = {chunk.id for chunk in self._source.chunks([int(i) for i in ids[top]], where)}
+            found = [(int(ids[row]), float(scores[row])) for row in top if int(ids[row]) in passing]
+            if len(found) >= limit or wanted >= len(scores):
+                return found[:limit]
+            wanted *= 4
