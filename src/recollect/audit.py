@@ -58,7 +58,9 @@ def digest(salt: bytes, encoded: str) -> str:
     return hashlib.sha256(salt + encoded.encode()).hexdigest()
 
 
-def chain(prev: str, seq: int, operation: str, verb: str, uid: str, rev: int, actor: str, at_ms: int, digest: str) -> str:
+def chain(
+    prev: str, seq: int, operation: str, verb: str, uid: str, rev: int, actor: str, at_ms: int, digest: str
+) -> str:
     """The hash of one event row over all of its fields and the row before."""
     row = f"{prev}|{seq}|{operation}|{verb}|{uid}|{rev}|{actor}|{at_ms}|{digest}"
     return hashlib.sha256(row.encode()).hexdigest()

@@ -61,7 +61,8 @@ def parse_ref(text: str | int) -> Ref:
     match = _SHORT.fullmatch(word)
     if match is None:
         raise InvalidInput(
-            f"not an id: {str(text)[:60]!r}", hint="ids look like 17, c17, t17 or a full uid; `recollect list` shows them"
+            f"not an id: {str(text)[:60]!r}",
+            hint="ids look like 17, c17, t17 or a full uid; `recollect list` shows them",
         )
     what: Literal["note", "chunk", "turn"] = {"": "note", "c": "chunk", "t": "turn"}[match[1]]  # type: ignore[assignment]
     return Ref(what, int(match[2]), None)

@@ -143,10 +143,10 @@ class Session:
 class Turn:
     """What one speaker said in a session; unique by (session, record), never by content."""
 
-    record: str
     speaker: str
     text: str
-    at_ms: int
+    at_ms: int = 0
+    record: str = ""
     origin: Origin = "user"
     id: int = 0
     session: str = ""

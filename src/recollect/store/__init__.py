@@ -15,7 +15,7 @@ Rules that hold for every verb:
 `recollect.testing.StoreContract` is the executable form of this page; it runs over every engine.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,13 +166,20 @@ class Store(Protocol):
     def put_session(self, op: Operation, space: int, session: Session) -> Session:
         """Makes or updates the session of (space, agent, key)."""
 
+    def move_sessions(self, op: Operation, source: int, target: int, only_from: int | None) -> int:
+        """Moves sessions with their turns and chunks; `only_from` takes just those that came from that space."""
+
     def sessions(self, spaces: Sequence[int], limit: int = 50, uid: str | None = None) -> list[Session]: ...
 
     def add_turns(self, op: Operation, space: int, session: Session, turns: Sequence[TurnDraft]) -> list[int]:
         """Stores those turns whose record the session does not have yet; returns their ids."""
 
     def turns(
-        self, spaces: Sequence[int], ids: Sequence[int] = (), session: str | None = None, around: tuple[int, int] | None = None
+        self,
+        spaces: Sequence[int],
+        ids: Sequence[int] = (),
+        session: str | None = None,
+        around: tuple[int, int] | None = None,
     ) -> list[Turn]: ...
 
     # -- search ---------------------------------------------------------------------------------------------------
@@ -182,18 +189,34 @@ class Store(Protocol):
     def chunks(self, ids: Sequence[int], where: Filter) -> list[Chunk]:
         """The chunks among `ids` that pass the filter."""
 
-    def rebuild_chunks(self, op: Operation, space: int, owner: str, owner_id: int, chunks: Sequence[ChunkDraft]) -> None: ...
+    def rebuild_chunks(
+        self, op: Operation, space: int, owner: str, owner_id: int, chunks: Sequence[ChunkDraft]
+    ) -> None: ...
 
     def active_model(self) -> tuple[str, int] | None:
         """The model (identity, dims) whose vectors serve searches; set even while there are none."""
 
     def set_active_model(self, model: str, dims: int) -> None: ...
 
-    def pending(self, model: str, spaces: Sequence[int] | None, limit: int) -> list[tuple[int, str]]:
-        """Chunks (id, text to embed) that have no vector of this model, newest first."""
+    def add_model(self, model: str, dims: int) -> None:
+        """Makes a model known beside the active one, so that its vectors can be gathered."""
+
+    def drop_model(self, model: str) -> int: ...
+
+    def pending(self, model: str, spaces: Sequence[int] | None, limit: int) -> list[tuple[int, str, str]]:
+        """Chunks without a vector of this model, newest first: (id, hash, text to embed)."""
+
+    def count_pending(self, model: str, spaces: Sequence[int] | None) -> int: ...
 
     def put_vectors(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> int:
-        """Stores float32 vectors; chunks that are gone or already have one are left alone."""
+        """Stores float32 vectors; chunks that are gone or already have one are left alone. Returns how many went in."""
+
+    def cached(self, provider: str, model: str, dims: int, hashes: Sequence[str], now_ms: int) -> dict[str, bytes]:
+        """Vectors of texts embedded before, by hash; a hit is as good as new for the least-recently-used order."""
+
+    def cache(
+        self, provider: str, model: str, dims: int, vectors: Mapping[str, bytes], now_ms: int, keep: int
+    ) -> None: ...
 
     def vector_lane(self, model: str, query: Any, where: Filter, limit: int) -> list[tuple[int, float]]:
         """Exact nearest chunks by cosine inside the filter: (chunk id, similarity), best first."""

@@ -85,7 +85,9 @@ class ExactScan:
         import numpy as np
 
         with self._lock:
-            parts = [self._fresh(model_id, space).similarities(query) for space in where.spaces if self._has(model_id, space)]
+            parts = [
+                self._fresh(model_id, space).similarities(query) for space in where.spaces if self._has(model_id, space)
+            ]
         if not parts:
             return []
         ids = np.concatenate([part[0] for part in parts])

@@ -30,12 +30,15 @@ class Engine:
     def transaction(self, spaces: Sequence[int]) -> AbstractContextManager[None]:
         raise NotImplementedError
 
+    def snapshot(self) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
     def _next_ids(self, name: str, count: int) -> range:
         """`count` ids that were never handed out before."""
         raise NotImplementedError
 
-    def _move_vectors(self, note_id: int, space: int) -> None:
-        """Stores a note's vectors anew in another space, so that readers of both see the change."""
+    def _move_vectors(self, column: str, owner: int, space: int) -> None:
+        """Stores the vectors of an owner's chunks anew in another space, so that readers of both see the change."""
         raise NotImplementedError
 
     def _insert_chunks(self, space: int, owners: Sequence["ChunkOwner"]) -> None:
@@ -93,5 +96,6 @@ class Chains:
         self._engine._many(EVENT_INSERT, self._new)
         touched = {row[0] for row in self._new}
         self._engine._many(
-            "update spaces set seq = ?, head = ? where id = ?", [(*self._heads[space], space) for space in sorted(touched)]
+            "update spaces set seq = ?, head = ? where id = ?",
+            [(*self._heads[space], space) for space in sorted(touched)],
         )

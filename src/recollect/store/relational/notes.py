@@ -10,16 +10,16 @@ from typing import Any
 from recollect import audit
 from recollect.errors import Conflict, NotFound
 from recollect.store import SEARCHABLE, Applied, Change, Erased, Operation
-from recollect.store.relational.base import ChunkOwner, Chains, Engine, scope_of
+from recollect.store.relational.base import Chains, ChunkOwner, Engine, scope_of
 from recollect.store.relational.rows import NOTE_COLUMNS, NOTE_FROM, NOTE_SELECT, batches, marks, note_of, note_values
 from recollect.types import Link, Note
 
 _COLUMNS = NOTE_COLUMNS[1:]
 _INSERT = f"insert into notes (id, space, {', '.join(_COLUMNS)}, salt) values ({', '.join('?' * (len(_COLUMNS) + 3))})"
-_UPDATE = f"update notes set space = ?, {', '.join(f'{name} = ?' for name in _COLUMNS)}, salt = ? where space = ? and id = ?"
-_REVISION = (
-    "insert into revisions (space, note_id, rev, operation, at_ms, image, salt, moved_from) values (?, ?, ?, ?, ?, ?, ?, ?)"
+_UPDATE = (
+    f"update notes set space = ?, {', '.join(f'{name} = ?' for name in _COLUMNS)}, salt = ? where space = ? and id = ?"
 )
+_REVISION = "insert into revisions (space, note_id, rev, operation, at_ms, image, salt, moved_from) values (?, ?, ?, ?, ?, ?, ?, ?)"
 _HINT_AGAIN = "read the note again and repeat the change on its new revision"
 
 
@@ -53,9 +53,7 @@ class NoteTables(Engine):
     def _change(self, op: Operation, space: int, change: Change, chains: Chains) -> Applied:
         before, salt = self._current(space, change.note.uid)
         if before.rev != change.expected_rev:
-            raise Conflict(
-                f"note {before.id} is at revision {before.rev}, not {change.expected_rev}", hint=_HINT_AGAIN
-            )
+            raise Conflict(f"note {before.id} is at revision {before.rev}, not {change.expected_rev}", hint=_HINT_AGAIN)
         home = space if change.to_space is None else change.to_space
         note, rev = change.note, before.rev + 1
         if note.state == "live":
@@ -75,7 +73,9 @@ class NoteTables(Engine):
         return Applied(before.id, note.uid, rev)
 
     def _current(self, space: int, uid: str) -> tuple[Note, bytes]:
-        rows = self._rows(f"{NOTE_SELECT}, n.salt{NOTE_FROM}where n.space = ? and n.uid = ?" + self._lock_note, (space, uid))
+        rows = self._rows(
+            f"{NOTE_SELECT}, n.salt{NOTE_FROM}where n.space = ? and n.uid = ?" + self._lock_note, (space, uid)
+        )
         if not rows:
             raise NotFound(f"no note {uid} in this space", hint="`recollect list` shows the notes that you can see")
         *row, salt = rows[0]
@@ -117,13 +117,14 @@ class NoteTables(Engine):
                 (home, scope_of(home, note.state), space, before.id),
             )
             if home != space:
-                self._move_vectors(before.id, home)
+                self._move_vectors("note_id", before.id, home)
 
     def _links(self, note_ids: Sequence[int]) -> dict[int, tuple[Link, ...]]:
         found: dict[int, tuple[Link, ...]] = {}
         for part in batches(note_ids):
             rows = self._rows(
-                f"select note_id, to_uid, kind from links where note_id in ({marks(part)}) order by note_id, to_uid, kind", part
+                f"select note_id, to_uid, kind from links where note_id in ({marks(part)}) order by note_id, to_uid, kind",
+                part,
             )
             for note_id, to, kind in rows:
                 found[note_id] = (*found.get(note_id, ()), Link(to, kind))
@@ -143,7 +144,9 @@ class NoteTables(Engine):
         return Erased(counts, pending=self._scrub())
 
     def _erase_note(self, uid: str, spaces: Sequence[int], chains: Chains, counts: dict[str, int]) -> None:
-        rows = self._rows(f"select id, space, rev from notes where uid = ? and space in ({marks(spaces)})", (uid, *spaces))
+        rows = self._rows(
+            f"select id, space, rev from notes where uid = ? and space in ({marks(spaces)})", (uid, *spaces)
+        )
         for note_id, space, rev in rows:
             self._count_owned(counts, "note_id", note_id)
             for table in ("revisions", "accesses"):
@@ -181,7 +184,8 @@ class NoteTables(Engine):
 
     def _drop_cached(self, column: str, owner: int, counts: dict[str, int]) -> None:
         gone = self._rows(
-            f"delete from embedding_cache where hash in (select hash from chunks where {column} = ?) returning 1", (owner,)
+            f"delete from embedding_cache where hash in (select hash from chunks where {column} = ?) returning 1",
+            (owner,),
         )
         counts["cache"] += len(gone)
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 
 from recollect.ids import Ref
+from recollect.store import Usage, Use
 from recollect.store.relational.notes import NoteTables
 from recollect.store.relational.rows import NOTE_FROM, NOTE_SELECT, Row, batches, marks, note_clauses, note_of
-from recollect.store import Usage, Use
 from recollect.types import Event, Filter, Note, Revision
 
 
@@ -97,7 +97,8 @@ class NoteReading(NoteTables):
         found: dict[int, Usage] = {}
         for part in batches(note_ids):
             rows = self._rows(
-                f"select note_id, accesses, last_access_ms, strength from note_use where note_id in ({marks(part)})", part
+                f"select note_id, accesses, last_access_ms, strength from note_use where note_id in ({marks(part)})",
+                part,
             )
             found.update((row[0], Usage(*row[1:])) for row in rows)
         return found

@@ -6,7 +6,7 @@ from typing import Any
 from recollect import audit
 from recollect.errors import Conflict, NotFound
 from recollect.store import Operation, TurnDraft
-from recollect.store.relational.base import ChunkOwner, Chains, Engine, scope_of
+from recollect.store.relational.base import Chains, ChunkOwner, Engine, scope_of
 from recollect.store.relational.rows import Row, batches, marks
 from recollect.types import TRUSTED_ORIGINS, Session, Turn
 
@@ -15,7 +15,7 @@ _SESSION = (
     "(select count(*) from turns t where t.session_id = z.id) from sessions z join spaces s on s.id = z.space "
 )
 _TURN = (
-    "select t.record, t.speaker, t.text, t.at_ms, t.origin, t.id, z.uid, t.position, t.line, t.content_hash, s.name "
+    "select t.speaker, t.text, t.at_ms, t.record, t.origin, t.id, z.uid, t.position, t.line, t.content_hash, s.name "
     "from turns t join sessions z on z.id = t.session_id and z.space = t.space join spaces s on s.id = t.space "
 )
 _TURN_INSERT = (
@@ -29,9 +29,12 @@ class SessionTables(Engine):
         with self.transaction([space]):
             tomb = audit.content_hash(f"{session.agent}\n{session.key}")
             if self._rows("select 1 from tombstones where space = ? and what = 'session' and value = ?", (space, tomb)):
-                raise Conflict("this session was forgotten", hint="a forgotten session is not brought back; use a new key")
+                raise Conflict(
+                    "this session was forgotten", hint="a forgotten session is not brought back; use a new key"
+                )
             row = self._rows(
-                "select uid from sessions where space = ? and agent = ? and key = ?", (space, session.agent, session.key)
+                "select uid from sessions where space = ? and agent = ? and key = ?",
+                (space, session.agent, session.key),
             )
             uid = row[0][0] if row else session.uid
             if row:
@@ -56,6 +59,30 @@ class SessionTables(Engine):
         chains = Chains(self, op, [space])
         chains.append(space, session.uid, 0, audit.GENESIS, verb="session")
         chains.write()
+
+    def move_sessions(self, op: Operation, source: int, target: int, only_from: int | None) -> int:
+        """No event of its own: the merge that moves sessions records itself on the space."""
+        with self.transaction(sorted((source, target))):
+            clause, values = ("and moved_from = ?", [only_from]) if only_from is not None else ("", [])
+            rows = self._rows(f"select id, uid, agent, key from sessions where space = ? {clause}", (source, *values))
+            for session_id, uid, agent, key in rows:
+                twin = self._rows(
+                    "select 1 from sessions where space = ? and agent = ? and key = ?", (target, agent, key)
+                )
+                came_from = source if only_from is None else None
+                self._rows(
+                    "update sessions set space = ?, key = ?, moved_from = ? where space = ? and id = ?",
+                    (target, f"{key}~{uid}" if twin else key, came_from, source, session_id),
+                )
+                self._rows(
+                    "update turns set space = ? where space = ? and session_id = ?", (target, source, session_id)
+                )
+                self._rows(
+                    "update chunks set space = ?, scope = ? where space = ? and session_id = ?",
+                    (target, scope_of(target), source, session_id),
+                )
+                self._move_vectors("session_id", session_id, target)
+        return len(rows)
 
     def sessions(self, spaces: Sequence[int], limit: int = 50, uid: str | None = None) -> list[Session]:
         clause, values = ("and z.uid = ? ", [uid]) if uid is not None else ("", [])
@@ -106,7 +133,11 @@ class SessionTables(Engine):
         return new
 
     def turns(
-        self, spaces: Sequence[int], ids: Sequence[int] = (), session: str | None = None, around: tuple[int, int] | None = None
+        self,
+        spaces: Sequence[int],
+        ids: Sequence[int] = (),
+        session: str | None = None,
+        around: tuple[int, int] | None = None,
     ) -> list[Turn]:
         """By ids, or of one session in order; `around` limits that to positions from..to."""
         where, values = f"where t.space in ({marks(spaces)}) ", list[Any](spaces)
@@ -121,7 +152,19 @@ class SessionTables(Engine):
 
 def _turn_row(turn_id: int, space: int, session_id: int, position: int, turn: Turn) -> Row:
     hash_ = audit.content_hash(turn.text)
-    return (turn_id, space, session_id, turn.record, position, turn.speaker, turn.origin, turn.text, turn.at_ms, turn.line, hash_)
+    return (
+        turn_id,
+        space,
+        session_id,
+        turn.record,
+        position,
+        turn.speaker,
+        turn.origin,
+        turn.text,
+        turn.at_ms,
+        turn.line,
+        hash_,
+    )
 
 
 def _owner(space: int, session: Session, turn_id: int, draft: TurnDraft) -> ChunkOwner:

@@ -16,7 +16,10 @@ class SpaceTables(Engine):
         for kind, value, space in self._rows("select kind, value, space from space_aliases order by kind, value"):
             aliases.setdefault(space, []).append((kind, value))
         rows = self._rows("select id, uid, name, kind, created_ms, merged_into from spaces order by id")
-        return [Space(*row, aliases=tuple(aliases.get(row[0], ()))) for row in rows]
+        return [
+            Space(id, uid, name, kind, created_ms, merged, tuple(aliases.get(id, ())))
+            for id, uid, name, kind, created_ms, merged in rows
+        ]
 
     def ensure_space(self, name: str, kind: str, aliases: Sequence[tuple[str, str]], op: Operation) -> Space:
         known = self._space_of(aliases)
@@ -34,7 +37,9 @@ class SpaceTables(Engine):
     def rename_space(self, space: int, name: str, op: Operation) -> Space:
         with self.transaction([space]):
             if self._rows("select 1 from spaces where lower(name) = lower(?) and id <> ?", (name, space)):
-                raise Conflict(f"there is already a space called {name!r}", hint="`recollect spaces` lists the names in use")
+                raise Conflict(
+                    f"there is already a space called {name!r}", hint="`recollect spaces` lists the names in use"
+                )
             self._rows("update spaces set name = ? where id = ?", (name, space))
             self._space_event(op, space)
         return self._space(space)
@@ -67,7 +72,11 @@ class SpaceTables(Engine):
 
     def _make_space(self, name: str, kind: str, op: Operation) -> int:
         taken = {row[0] for row in self._rows("select lower(name) from spaces")}
-        free = next(option for n in range(1, len(taken) + 2) if (option := name if n == 1 else f"{name}-{n}").lower() not in taken)
+        free = next(
+            option
+            for n in range(1, len(taken) + 2)
+            if (option := name if n == 1 else f"{name}-{n}").lower() not in taken
+        )
         (space,) = self._next_ids("spaces", 1)
         self._rows(
             "insert into spaces (id, uid, name, kind, created_ms, seq, head) values (?, ?, ?, ?, ?, 0, ?)",
@@ -75,4 +84,3 @@ class SpaceTables(Engine):
         )
         self._space_event(op, space)
         return space
-

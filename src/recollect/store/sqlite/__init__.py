@@ -107,6 +107,9 @@ class SqliteStore(SqliteLanes, SqliteUpkeep, RelationalStore):
         finally:
             local.depth = 0
 
+    def _size_on_disk(self) -> int:
+        return self.path.stat().st_size
+
     def _restore_busy_handler(self, connection: apsw.Connection) -> None:
         connection.set_busy_handler(busy_handler(self._busy_seconds))
 

@@ -190,7 +190,9 @@ def translated(path: Path | str) -> Iterator[None]:
 def explain(trouble: apsw.Error, path: Path | str) -> RecollectError:
     text = str(trouble)
     if isinstance(trouble, apsw.BusyError | apsw.LockedError):
-        return StoreBusy(f"{path} is in use by another writer: {text}", hint="try again; `recollect doctor` names who holds it")
+        return StoreBusy(
+            f"{path} is in use by another writer: {text}", hint="try again; `recollect doctor` names who holds it"
+        )
     if isinstance(trouble, apsw.FullError):
         return StoreFull(f"no space left for {path}", hint="free some disk space; nothing was changed")
     if isinstance(trouble, apsw.ReadOnlyError):

@@ -1,12 +1,12 @@
 """Chunks and the two lanes over them: FTS5 for keywords, an exact in-memory scan for vectors."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from recollect.errors import NotFound
 from recollect.store import KeywordLane, Operation
-from recollect.store.relational.base import ChunkOwner, Engine, scope_of
+from recollect.store.relational.base import ChunkOwner, scope_of
 from recollect.store.relational.rows import Row, batches, chunk_clauses, marks
+from recollect.store.relational.vectors import VectorTables
 from recollect.text.chunk import CHUNKER_VERSION
 from recollect.text.tokens import TOKENIZER_VERSION
 from recollect.types import Chunk, ChunkDraft, Filter
@@ -29,7 +29,7 @@ _CHUNK_JOINS = (
 CONTEXT_WEIGHT = 0.5  # neighbours' words count half of a chunk's own when candidates are drawn
 
 
-class SqliteLanes(Engine):
+class SqliteLanes(VectorTables):
     def __init__(self) -> None:
         self._scan: ExactScan | None = None
 
@@ -50,7 +50,9 @@ class SqliteLanes(Engine):
         if vectors:
             self._put_vectors(self._active_model_id(), space, vectors)
 
-    def rebuild_chunks(self, op: Operation, space: int, owner: str, owner_id: int, chunks: Sequence[ChunkDraft]) -> None:
+    def rebuild_chunks(
+        self, op: Operation, space: int, owner: str, owner_id: int, chunks: Sequence[ChunkDraft]
+    ) -> None:
         with self.transaction([space]):
             rows = self._rows(
                 f"select scope, trusted, created_ms, session_id, file_path from chunks "
@@ -76,7 +78,9 @@ class SqliteLanes(Engine):
         scope = _scope(where)
         quoted = [f'"{term}"' for term in terms]
         frequencies = {
-            term: self._rows("select count(*) from chunks_fts where chunks_fts match ?", (f"{scope} AND terms : {word}",))[0][0]
+            term: self._rows(
+                "select count(*) from chunks_fts where chunks_fts match ?", (f"{scope} AND terms : {word}",)
+            )[0][0]
             for term, word in zip(terms, quoted, strict=True)
         }
         clauses = chunk_clauses(where, self.tag_sql)
@@ -100,54 +104,14 @@ class SqliteLanes(Engine):
 
     # -- vectors --------------------------------------------------------------------------------------------------
 
-    def active_model(self) -> tuple[str, int] | None:
-        rows = self._rows(
-            "select m.name, m.dims from meta a join models m on m.name = a.value where a.key = 'active_model'"
+    def _store_vectors(self, model_id: int, vectors: Sequence[tuple[int, bytes]]) -> int:
+        before = self._rows("select count(*) from vectors where model = ?", (model_id,))[0][0]
+        self._many(
+            "insert into vectors (space, model, chunk_id, dtype, vector) "
+            "select space, ?, id, 'f4', ? from chunks where id = ? on conflict (chunk_id, model) do nothing",
+            [(model_id, vector, chunk_id) for chunk_id, vector in vectors],
         )
-        return (rows[0][0], rows[0][1]) if rows else None
-
-    def set_active_model(self, model: str, dims: int) -> None:
-        with self.transaction([]):
-            self._rows("insert into models (name, dims) values (?, ?) on conflict (name) do nothing", (model, dims))
-            self._rows(
-                "insert into meta (key, value) values ('active_model', ?) on conflict (key) do update set value = excluded.value",
-                (model,),
-            )
-
-    def _active_model_id(self) -> int:
-        rows = self._rows("select m.id from meta a join models m on m.name = a.value where a.key = 'active_model'")
-        if not rows:
-            raise NotFound("this store has no model yet", hint="set one before giving vectors: `recollect reindex --model …`")
-        model: int = rows[0][0]
-        return model
-
-    def _model_id(self, model: str) -> int | None:
-        rows = self._rows("select id from models where name = ?", (model,))
-        return rows[0][0] if rows else None
-
-    def pending(self, model: str, spaces: Sequence[int] | None, limit: int) -> list[tuple[int, str]]:
-        bound = "" if spaces is None else f"c.space in ({marks(spaces)}) and "
-        rows = self._rows(
-            f"select c.id, c.context, c.content from chunks c where {bound}not exists "
-            "(select 1 from vectors v join models m on m.id = v.model where v.chunk_id = c.id and m.name = ?) "
-            "order by c.id desc limit ?",
-            (*(spaces or ()), model, limit),
-        )
-        return [(row[0], f"{row[1]}\n{row[2]}" if row[1] else row[2]) for row in rows]
-
-    def put_vectors(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> int:
-        model_id = self._model_id(model)
-        if model_id is None:
-            raise NotFound(f"this store does not know the model {model!r}", hint="make it known with set_active_model")
-        given = list(vectors)
-        with self.transaction([]):
-            before = self._rows("select count(*) from vectors")[0][0]
-            self._many(
-                "insert into vectors (space, model, chunk_id, dtype, vector) "
-                "select space, ?, id, 'f4', ? from chunks where id = ? on conflict (chunk_id, model) do nothing",
-                [(model_id, vector, chunk_id) for chunk_id, vector in given],
-            )
-            return int(self._rows("select count(*) from vectors")[0][0]) - int(before)
+        return int(self._rows("select count(*) from vectors where model = ?", (model_id,))[0][0]) - int(before)
 
     def _put_vectors(self, model_id: int, space: int, vectors: Sequence[tuple[int, bytes]]) -> None:
         self._many(
@@ -155,11 +119,11 @@ class SqliteLanes(Engine):
             [(space, model_id, chunk_id, vector) for chunk_id, vector in vectors],
         )
 
-    def _move_vectors(self, note_id: int, space: int) -> None:
+    def _move_vectors(self, column: str, owner: int, space: int) -> None:
         rows = self._rows(
-            "delete from vectors where chunk_id in (select id from chunks where note_id = ?) "
+            f"delete from vectors where chunk_id in (select id from chunks where {column} = ?) "
             "returning model, chunk_id, dtype, vector",
-            (note_id,),
+            (owner,),
         )
         self._many(
             "insert into vectors (space, model, chunk_id, dtype, vector) values (?, ?, ?, ?, ?)",
@@ -179,18 +143,20 @@ class SqliteLanes(Engine):
 
     def vector_rows(self, model_id: int, space: int, after: int) -> list[tuple[int, int, bytes]]:
         """Vectors of a space newer than a change number: (change, chunk, bytes)."""
-        return self._rows(  # type: ignore[return-value]
+        return self._rows(
             "select change, chunk_id, vector from vectors where space = ? and model = ? and change > ? order by change",
             (space, model_id, after),
         )
 
     def removed_rows(self, space: int, after: int) -> list[tuple[int, int]]:
-        return self._rows("select change, chunk_id from removals where space = ? and change > ?", (space, after))  # type: ignore[return-value]
+        return self._rows("select change, chunk_id from removals where space = ? and change > ?", (space, after))
 
     def allowed_chunks(self, where: Filter) -> list[int]:
         """Every chunk that passes the filter, for filters that leave few."""
         clauses = chunk_clauses(where, self.tag_sql)
-        return [row[0] for row in self._rows(f"select c.id from chunks c {_CHUNK_JOINS}where {clauses.sql}", clauses.values)]
+        return [
+            row[0] for row in self._rows(f"select c.id from chunks c {_CHUNK_JOINS}where {clauses.sql}", clauses.values)
+        ]
 
 
 def _scope(where: Filter) -> str:

@@ -116,6 +116,7 @@ create table sessions (
   title text not null,
   summary text not null,
   source text not null,
+  moved_from integer,  -- the space that a merge took it from
   salt blob not null
 ) strict;
 create unique index sessions_uid on sessions (space, uid);
@@ -188,6 +189,7 @@ create table chunks (
 create index chunks_note on chunks (note_id) where note_id is not null;
 create index chunks_turn on chunks (turn_id) where turn_id is not null;
 create index chunks_file on chunks (file_id) where file_id is not null;
+create index chunks_session on chunks (session_id) where session_id is not null;
 
 create virtual table chunks_fts using fts5 (
   terms, context_terms, scope,

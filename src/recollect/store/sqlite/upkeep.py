@@ -11,7 +11,6 @@ import apsw
 from recollect.errors import StoreCorrupt, StoreUnavailable
 from recollect.store import Use
 from recollect.store.relational.reading import NoteReading
-from recollect.store.relational.rows import marks
 from recollect.store.sqlite.connect import explain, translated
 from recollect.types import Finding
 
@@ -38,42 +37,6 @@ class SqliteUpkeep(NoteReading):
     def _restore_busy_handler(self, connection: apsw.Connection) -> None:
         raise NotImplementedError
 
-    def stats(self, spaces: Sequence[int]) -> dict[str, Any]:
-        inside = f"space in ({marks(spaces)})"
-        states = dict(self._rows(f"select state, count(*) from notes where {inside} group by state", spaces))
-        kinds = dict(
-            self._rows(f"select kind, count(*) from notes where {inside} and state = 'live' group by kind", spaces)
-        )
-        count, size, oldest, newest, importance, confidence = self._rows(
-            "select count(*), coalesce(sum(bytes), 0), min(created_ms), max(created_ms), avg(importance), avg(confidence) "
-            f"from notes where {inside} and state = 'live'",
-            spaces,
-        )[0]
-        return {
-            "notes": count, "bytes": size, "oldest_ms": oldest, "newest_ms": newest, "kinds": kinds, "states": states,
-            "average_importance": importance, "average_confidence": confidence,
-            "sessions": self._count("sessions", inside, spaces), "turns": self._count("turns", inside, spaces),
-            "chunks": self._count("chunks", inside, spaces), "vectors": self._count("vectors", inside, spaces),
-            "events": self._count("events", inside, spaces),
-            "accesses": self._rows("select coalesce(sum(accesses), 0) from note_use")[0][0],
-            "file_bytes": self.path.stat().st_size,
-        }  # fmt: skip
-
-    def _count(self, table: str, where: str, values: Sequence[Any]) -> int:
-        number: int = self._rows(f"select count(*) from {table} where {where}", values)[0][0]
-        return number
-
-    def get_meta(self, key: str) -> str | None:
-        rows = self._rows("select value from meta where key = ?", (key,))
-        return rows[0][0] if rows else None
-
-    def set_meta(self, key: str, value: str) -> None:
-        with self.transaction([]):
-            self._rows(
-                "insert into meta (key, value) values (?, ?) on conflict (key) do update set value = excluded.value",
-                (key, value),
-            )
-
     # -- checks ---------------------------------------------------------------------------------------------------
 
     def check(self) -> list[Finding]:
@@ -94,7 +57,9 @@ class SqliteUpkeep(NoteReading):
             with self.transaction([]):
                 self._rows("insert into chunks_fts (chunks_fts, rank) values ('integrity-check', 1)")
         except StoreCorrupt:
-            return Finding("keyword index", False, "it differs from the chunks", "`recollect doctor --fix` rebuilds it", True)
+            return Finding(
+                "keyword index", False, "it differs from the chunks", "`recollect doctor --fix` rebuilds it", True
+            )
         return Finding("keyword index", True, "it agrees with the chunks")
 
     def _sizes(self) -> Finding:
@@ -102,7 +67,9 @@ class SqliteUpkeep(NoteReading):
             "select z.space from space_sizes z where (z.chunks, z.terms) <> "
             "(select count(*), coalesce(sum(term_count), 0) from chunks c where c.space = z.space)"
         )
-        return Finding("sizes", not rows, f"{len(rows)} spaces have wrong totals" if rows else "totals are right", fixable=True)
+        return Finding(
+            "sizes", not rows, f"{len(rows)} spaces have wrong totals" if rows else "totals are right", fixable=True
+        )
 
     def _orphans(self) -> Finding:
         """Notes in a searchable state without a chunk would be remembered but never found."""
@@ -182,5 +149,3 @@ class SqliteUpkeep(NoteReading):
         except apsw.Error as trouble:
             raise explain(trouble, self.path) from trouble
         return bool(busy)
-
-

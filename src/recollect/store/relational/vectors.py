@@ -1,0 +1,112 @@
+"""Models, pending work and the embedding cache: which chunks still lack a vector, and texts embedded before.
+
+Vectors of different models are never compared: every row names its model, and one model at a time is active.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from recollect.errors import NotFound
+from recollect.store.relational.base import Engine
+from recollect.store.relational.rows import batches, marks
+
+_KEY = "provider = ? and model = ? and dims = ?"
+
+
+class VectorTables(Engine):
+    def active_model(self) -> tuple[str, int] | None:
+        rows = self._rows(
+            "select m.name, m.dims from meta a join models m on m.name = a.value where a.key = 'active_model'"
+        )
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def add_model(self, model: str, dims: int) -> None:
+        with self.transaction([]):
+            if self._model_id(model) is None:
+                (model_id,) = self._next_ids("models", 1)
+                self._rows("insert into models (id, name, dims) values (?, ?, ?)", (model_id, model, dims))
+
+    def set_active_model(self, model: str, dims: int) -> None:
+        with self.transaction([]):
+            self.add_model(model, dims)
+            self._rows(
+                "insert into meta (key, value) values ('active_model', ?) "
+                "on conflict (key) do update set value = excluded.value",
+                (model,),
+            )
+
+    def drop_model(self, model: str) -> int:
+        """Removes the vectors of a model that no longer serves."""
+        with self.transaction([]):
+            gone = self._rows("delete from vectors where model = ? returning 1", (self._known_model(model),))
+        return len(gone)
+
+    def _model_id(self, model: str) -> int | None:
+        rows = self._rows("select id from models where name = ?", (model,))
+        return rows[0][0] if rows else None
+
+    def _known_model(self, model: str) -> int:
+        found = self._model_id(model)
+        if found is None:
+            raise NotFound(f"this store does not know the model {model!r}", hint="`recollect reindex --model` adds one")
+        return found
+
+    def _active_model_id(self) -> int:
+        active = self.active_model()
+        if active is None:
+            raise NotFound("this store has no model yet", hint="set one before giving vectors: Memory.reindex")
+        return self._known_model(active[0])
+
+    def pending(self, model: str, spaces: Sequence[int] | None, limit: int) -> list[tuple[int, str, str]]:
+        bound = "" if spaces is None else f"c.space in ({marks(spaces)}) and "
+        rows = self._rows(
+            f"select c.id, c.hash, c.context, c.content from chunks c where {bound}not exists "
+            "(select 1 from vectors v where v.chunk_id = c.id and v.space = c.space and v.model = ?) "
+            "order by c.id desc limit ?",
+            (*(spaces or ()), self._known_model(model), limit),
+        )
+        return [(id, hash_, f"{title}. {text}" if title else text) for id, hash_, title, text in rows]
+
+    def count_pending(self, model: str, spaces: Sequence[int] | None) -> int:
+        """How many chunks lack a vector; one subtraction, since every vector has its chunk."""
+        bound = "" if spaces is None else f"and space in ({marks(spaces)})"
+        values = tuple(spaces or ())
+        total = self._rows(f"select count(*) from chunks where true {bound}", values)[0][0]
+        model_id = self._model_id(model)
+        done = self._rows(f"select count(*) from vectors where model = ? {bound}", (model_id, *values))[0][0]
+        return int(total) - int(done)
+
+    def put_vectors(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> int:
+        model_id = self._known_model(model)
+        with self.transaction([]):
+            return self._store_vectors(model_id, list(vectors))
+
+    def _store_vectors(self, model_id: int, vectors: Sequence[tuple[int, bytes]]) -> int:
+        """Stores those whose chunk exists and has none of this model; returns how many."""
+        raise NotImplementedError
+
+    # -- cache ----------------------------------------------------------------------------------------------------
+
+    def cached(self, provider: str, model: str, dims: int, hashes: Sequence[str], now_ms: int) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for part in batches(hashes):
+            rows = self._rows(
+                f"update embedding_cache set used_ms = ? where {_KEY} and hash in ({marks(part)}) returning hash, vector",
+                (now_ms, provider, model, dims, *part),
+            )
+            found.update((row[0], bytes(row[1])) for row in rows)
+        return found
+
+    def cache(self, provider: str, model: str, dims: int, vectors: Mapping[str, bytes], now_ms: int, keep: int) -> None:
+        with self.transaction([]):
+            self._many(
+                "insert into embedding_cache (provider, model, dims, hash, vector, used_ms) values (?, ?, ?, ?, ?, ?) "
+                "on conflict (provider, model, dims, hash) do update set used_ms = excluded.used_ms",
+                [(provider, model, dims, hash_, vector, now_ms) for hash_, vector in vectors.items()],
+            )
+            extra = self._rows("select count(*) from embedding_cache")[0][0] - keep
+            if extra > 0:
+                self._rows(
+                    "delete from embedding_cache where (provider, model, dims, hash) in (select provider, model, dims, hash "
+                    "from embedding_cache order by used_ms, hash limit ?)",
+                    (extra,),
+                )
