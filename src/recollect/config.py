@@ -108,7 +108,7 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
 
-class SettingRow(NamedTuple):  # a third of the start-up cost of a dataclass
+class SettingRow(NamedTuple):  # 0.4 ms quicker to import than a dataclass
     """One line of `recollect config`: `value` is fit to be shown, without passwords."""
 
     name: str

@@ -1,0 +1,119 @@
+"""Sessions and turns on their way into the store: cleaned, and indexed with what surrounds them.
+
+A short turn ("Yes, last Tuesday!") says little alone, so its neighbours' words are indexed with it as context, the
+fewer the longer it is itself; who spoke and when is indexed with every turn. The newest turn has no successor yet:
+when one arrives, the context of the turn before is written anew.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from recollect import audit
+from recollect.errors import InvalidInput
+from recollect.ids import new_uid
+from recollect.store import Operation, Store, TurnDraft
+from recollect.text.chunk import chunk
+from recollect.text.redact import clean
+from recollect.text.tokens import terms
+from recollect.types import ORIGINS, ChunkDraft, Origin, Session, Turn
+from recollect.write import Boundary, Limits, check_choice
+
+CONTEXT_TERMS = 70  # a turn with this many words of its own needs no context
+_ORIGIN_OF: dict[str, Origin] = {
+    "assistant": "agent",
+    "agent": "agent",
+    "model": "agent",
+    "ai": "agent",
+    "tool": "tool",
+}
+
+
+def start(store: Store, space: int, op: Operation, key: str | None, agent: str, title: str, source: str) -> Session:
+    uid = new_uid(op.at_ms)
+    fresh = Session(
+        uid=uid, space="", agent=clean(agent).text, key=clean(key or uid).text, started_ms=op.at_ms, seen_ms=op.at_ms,
+        title=clean(title).text, source=clean(source).text,
+    )  # fmt: skip
+    for known in store.sessions([space], limit=1_000_000):
+        if (known.agent, known.key) == (fresh.agent, fresh.key):
+            fresh = replace(known, seen_ms=op.at_ms, ended_ms=None, title=fresh.title or known.title)
+    return store.put_session(op, space, fresh)
+
+
+def add(
+    store: Store,
+    space: int,
+    session: Session,
+    turns: Sequence[Turn],
+    op: Operation,
+    limits: Limits,
+    allow_secrets: bool,
+) -> list[int]:
+    """Stores the turns whose record is new; the last one stored before gets its successor as context."""
+    boundary = Boundary(limits, allow_secrets)
+    ready = [_cleaned(turn, boundary, op, limits) for turn in turns]
+    with store.transaction([space]):
+        known = store.turns([space], session=session.uid, around=(session.turns - 1, 10_000_000))
+        records = {turn.record for turn in known}
+        new = [turn for turn in ready if turn.record not in records]
+        before = known[-2:]
+        line = [*before, *new]
+        words = [terms(turn.text) for turn in line]
+        drafts = [
+            TurnDraft(turn, turn_chunks(turn, _around(words, at), limits))
+            for at, turn in enumerate(line)
+            if at >= len(before)
+        ]
+        ids = store.add_turns(op, space, session, drafts)
+        if ids and before:
+            last = before[-1]
+            context = _around(words, len(before) - 1)
+            store.rebuild_chunks(op, space, "turn", last.id, turn_chunks(last, context, limits))
+    return ids
+
+
+def _cleaned(turn: Turn, boundary: Boundary, op: Operation, limits: Limits) -> Turn:
+    text = boundary.text(turn.text, "a turn", limits.max_note_bytes)
+    if not text.strip():
+        raise InvalidInput("a turn is empty", hint="leave empty turns out")
+    check_choice("origin", turn.origin, ORIGINS)
+    origin = _ORIGIN_OF.get(turn.speaker.casefold(), "user") if turn.origin == "user" else turn.origin
+    return replace(
+        turn, text=text, speaker=boundary.text(turn.speaker, "the speaker", 1000), origin=origin,
+        at_ms=turn.at_ms or op.at_ms, record=boundary.text(turn.record, "the record id", 1000) or new_uid(op.at_ms),
+    )  # fmt: skip
+
+
+def _around(words: Sequence[Sequence[str]], at: int) -> list[str]:
+    """The end of the turn before and the beginning of the one after, as far as there is room."""
+    room = CONTEXT_TERMS - len(words[at])
+    if room <= 0:
+        return []
+    before = words[at - 1][-room:] if at > 0 else []
+    after = words[at + 1][:room] if at + 1 < len(words) else []
+    return [*before, *after]
+
+
+def turn_chunks(turn: Turn, context: Sequence[str], limits: Limits) -> tuple[ChunkDraft, ...]:
+    surroundings = " ".join([*context, *terms(f"{turn.speaker} {_date_words(turn.at_ms)}")])
+    return tuple(
+        ChunkDraft(
+            content=piece.text, terms=" ".join(terms(piece.text)), context_terms=surroundings,
+            start_line=turn.line, end_line=turn.line, hash=audit.content_hash(piece.text),
+        )
+        for piece in chunk(turn.text, limits.chunk_tokens, limits.chunk_overlap)
+    )  # fmt: skip
+
+
+def _date_words(at_ms: int) -> str:
+    """`8 May 2023 Monday`, for questions that name a day; English month names whatever the locale."""
+    day = time.gmtime(at_ms / 1000)
+    return f"{day.tm_mday} {_MONTHS[day.tm_mon - 1]} {day.tm_year} {_DAYS[day.tm_wday]}"
+
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

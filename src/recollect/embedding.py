@@ -1,0 +1,149 @@
+"""Which model serves this store, and the work that is still owed to it.
+
+The text is durable and searchable by keyword before anything is embedded. Whoever searches, or lives long, embeds what
+is pending; two who do the same work at once are harmless. A process that is configured for another model than the
+store's never embeds, and says what to type.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from recollect.config import Settings
+from recollect.embed import EmbedOptions, open_embedder
+from recollect.errors import EmbedderUnavailable, NotFound, StoreUnavailable
+from recollect.store import Store
+
+if TYPE_CHECKING:
+    from recollect.embed import Embedder
+
+BATCH = 32
+
+
+class Embedding:
+    """The store's model, opened on first need."""
+
+    def __init__(
+        self, store: Store, settings: Settings, clock: Callable[[], int], embedder: "Embedder | None" = None
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._embedder = embedder
+        self.notice = ""  # why meaning is not searched, in words for the user
+
+    def open(self) -> "Embedder | None":
+        """The embedder if it is the store's own; else None, and `notice` says why."""
+        self.notice = ""
+        try:
+            embedder = self._configured()
+        except EmbedderUnavailable as trouble:
+            self.notice = f"keyword search only: {trouble.message} ({trouble.hint})"
+            return None
+        if embedder is None:
+            self.notice = "keyword search only: no embedder is configured"
+            return None
+        active = self._store.active_model()
+        if active is None:
+            try:
+                self._store.set_active_model(embedder.model, embedder.dims)
+            except StoreUnavailable as trouble:
+                self.notice = f"keyword search only: {trouble.message}"
+                return None
+        elif active[0] != embedder.model:
+            self.notice = (
+                f"keyword search only: this store's vectors are of {active[0]}, you are set up for {embedder.model}; "
+                f"`recollect reindex --model {embedder.name}` changes the store"
+            )
+            return None
+        return embedder
+
+    def _configured(self) -> "Embedder | None":
+        if self._embedder is None:
+            self._embedder = open_by_name(self._settings.embedder, self._settings)
+        return self._embedder
+
+    def query(self, text: str) -> Any:
+        """The query's vector, or None with `notice` set."""
+        embedder = self.open()
+        if embedder is None:
+            return None
+        try:
+            return embedder.embed([text])[0]
+        except EmbedderUnavailable as trouble:
+            self.notice = f"keyword search only: {trouble.message} ({trouble.hint})"
+            return None
+
+    def drain(self, spaces: Sequence[int] | None, limit: int, deadline_ms: int) -> int:
+        """Embeds pending chunks, newest first, until none, `limit` or the deadline; returns how many."""
+        embedder = self.open()
+        if embedder is None:
+            return 0
+        return embed_pending(
+            self._store, embedder, spaces, limit, time.monotonic() + deadline_ms / 1000, self._clock,
+            self._settings.cache_entries,
+        )  # fmt: skip
+
+    def pending(self, spaces: Sequence[int] | None) -> int:
+        active = self._store.active_model()
+        return self._store.count_pending(active[0], spaces) if active is not None else 0
+
+
+def open_by_name(name: str, settings: Settings) -> "Embedder | None":
+    key = os.environ.get(settings.embed_api_key_env, "") if settings.embed_api_key_env else ""
+    options = EmbedOptions(
+        model=settings.embed_model, base_url=settings.embed_base_url, api_key=key,
+        timeout_seconds=settings.embed_timeout_seconds,
+    )  # fmt: skip
+    return open_embedder(name, options=options)
+
+
+def embed_pending(
+    store: Store, embedder: "Embedder", spaces: Sequence[int] | None, limit: int, until: float,
+    clock: Callable[[], int], cache_entries: int, progress: Callable[[int], None] | None = None,
+) -> int:  # fmt: skip
+    done = 0
+    while done < limit and (done == 0 or time.monotonic() < until):
+        work = store.pending(embedder.model, spaces, min(BATCH, limit - done))
+        if not work:
+            break
+        vectors = _vectors(store, embedder, work, clock(), cache_entries)
+        store.put_vectors(embedder.model, [(chunk_id, vectors[hash_]) for chunk_id, hash_, _ in work])
+        done += len(work)
+        if progress is not None:
+            progress(done)
+    return done
+
+
+def _vectors(
+    store: Store, embedder: "Embedder", work: Sequence[tuple[int, str, str]], now_ms: int, cache_entries: int
+) -> dict[str, bytes]:
+    """By hash, from the cache or the model."""
+    key = (embedder.name, embedder.model, embedder.dims)
+    found = store.cached(*key, [hash_ for _, hash_, _ in work], now_ms) if cache_entries else {}
+    missing = {hash_: text for _, hash_, text in work if hash_ not in found}
+    if missing:
+        rows = embedder.embed(list(missing.values()))
+        fresh = {hash_: row.astype("<f4").tobytes() for hash_, row in zip(missing, rows, strict=True)}
+        if cache_entries:
+            store.cache(*key, fresh, now_ms, cache_entries)
+        found |= fresh
+    return found
+
+
+def reindex(
+    store: Store, settings: Settings, name: str, clock: Callable[[], int], progress: Callable[[int], None] | None = None
+) -> tuple[str, int]:
+    """Gives the store another model: gathers its vectors beside the old ones, which serve until the flip."""
+    embedder = open_by_name(name, settings)
+    if embedder is None:
+        raise NotFound("`none` is not a model", hint='to search by keyword only set embedder = "none"')
+    old = store.active_model()
+    store.add_model(embedder.model, embedder.dims)
+    count = embed_pending(store, embedder, None, 10**12, float("inf"), clock, settings.cache_entries, progress)
+    with store.transaction([]):
+        store.set_active_model(embedder.model, embedder.dims)
+        if old is not None and old[0] != embedder.model:
+            store.drop_model(old[0])
+    return embedder.model, count

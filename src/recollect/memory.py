@@ -1,0 +1,464 @@
+"""Memory, the one object: opens a store, wires the pipelines, delegates.
+
+Every interface ends here and adds no behaviour of its own. A Memory may be shared between threads; it holds one store
+and one place to write (`space`), sees that space and the user's, and never more unless asked.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from recollect import conversation, transfer
+from recollect import spaces as placing
+from recollect.config import Settings, load_settings
+from recollect.errors import InvalidInput, NotFound, StoreCorrupt
+from recollect.filters import make_filter
+from recollect.ids import Ref, new_uid, now_ms, parse_ref
+from recollect.store import Operation, Use
+from recollect.store.opening import open_store
+from recollect.text.redact import clean
+from recollect.types import (
+    USER_SPACE,
+    Added,
+    Answer,
+    Chunk,
+    Draft,
+    Event,
+    Filter,
+    Finding,
+    Link,
+    Moment,
+    Note,
+    Origin,
+    Revision,
+    Session,
+    Space,
+    Turn,
+)
+from recollect.undo import NOT_UNDOABLE, undo
+from recollect.write import Limits, change, prepare, revise
+
+Reference = int | str | Note
+
+
+class Memory:
+    """`Memory("memory.db")` and you are working.
+
+    `store` is a path or a postgresql:// address; without it the settings decide. `space` is "auto" (the project of
+    the current folder, else the user space), a name, or "all" (reading only).
+    """
+
+    def __init__(
+        self,
+        store: str | Path | None = None,
+        *,
+        space: str | None = None,
+        settings: Settings | None = None,
+        actor: str = "python",
+        folder: str | Path | None = None,
+        clock: Callable[[], int] = now_ms,
+        create: bool = True,
+    ) -> None:
+        chosen: dict[str, Any] = {
+            name: str(value) for name, value in (("store", store), ("space", space)) if value is not None
+        }
+        self.settings = load_settings(**chosen) if settings is None else replace(settings, **chosen)
+        self.actor = actor
+        self._clock = clock
+        self._limits = _limits(self.settings)
+        self._folder = Path(folder) if folder is not None else Path.cwd()
+        self._store = open_store(
+            str(self.settings.store), busy_seconds=self.settings.busy_timeout_seconds,
+            durability=self.settings.durability, create=create,
+        )  # fmt: skip
+        self._wish = placing.wish(self.settings.space, self._folder, self.settings.home)
+        self._searcher: Any = None
+
+    def close(self) -> None:
+        self._store.close()
+
+    def __enter__(self) -> "Memory":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- remembering ----------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        content: str,
+        *,
+        kind: str | None = None,
+        title: str | None = None,
+        tags: Sequence[str] = (),
+        importance: int = 5,
+        confidence: float = 1.0,
+        context: str = "",
+        source: str = "",
+        origin: Origin = "user",
+        session: str | None = None,
+        pinned: bool = False,
+        expires_ms: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        links: Sequence[Link] = (),
+        allow_secrets: bool = False,
+        **more: Any,
+    ) -> Added:
+        """Remembers a text; without a kind the text decides. `more` takes the other fields of `Draft`.
+
+        The text of a live note gives that note back, with `duplicate` set.
+        """
+        draft = Draft(
+            content, kind=kind, title=title, tags=tags, importance=importance, confidence=confidence, context=context,
+            source=source, origin=origin, session=session, pinned=pinned, expires_ms=expires_ms,
+            metadata=metadata or {}, links=links, **more,
+        )  # fmt: skip
+        return self.add_many([draft], allow_secrets=allow_secrets)[0]
+
+    def add_many(self, drafts: Iterable[Draft | str], *, allow_secrets: bool = False) -> Sequence[Added]:
+        """Remembers many texts in one transaction: all of them or none."""
+        given = [draft if isinstance(draft, Draft) else Draft(draft) for draft in drafts]
+        op = self._operation("add")
+        space = self._writable(op)
+        prepared = [prepare(draft, space.name, self._limits, op.at_ms, allow_secrets) for draft in given]
+        changes = [
+            change(item.note, 0, self._limits, rechunk=True, vector=draft.vector)
+            for item, draft in zip(prepared, given, strict=True)
+        ]
+        return self._added(op, space, prepared, self._store.apply(op, space.id, changes))
+
+    def _added(self, op: Operation, space: Space, prepared: Sequence[Any], applied: Sequence[Any]) -> Sequence[Added]:
+        """The notes as stored; an insert is already in our hands, only duplicates are read."""
+        twins = [Ref("note", done.id, None) for done in applied if done.duplicate]
+        found = {note.id: note for note in self._store.notes(twins, [space.id])} if twins else {}
+        answer = []
+        for item, done in zip(prepared, applied, strict=True):
+            note = found.get(done.id) or replace(item.note, id=done.id)
+            notice = f"redacted: {', '.join(item.redacted)}" if item.redacted else ""
+            fields = {name: getattr(note, name) for name in Note.__slots__}
+            answer.append(
+                Added(**fields, created=not done.duplicate, duplicate=done.duplicate, notice=notice, operation=op.id)
+            )
+        return answer
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def get(self, ref: Reference) -> Note:
+        """The whole note; its text is checked against its hash, and the access is counted."""
+        note = self._note(ref)
+        self._store.record_use([Use(note.id, "get", self._clock())])
+        return note
+
+    def _note(self, ref: Reference) -> Note:
+        wanted = _note_ref(ref)
+        found = self._store.notes([wanted], self._visible())
+        if not found:
+            raise NotFound(
+                f"no note {wanted.id or wanted.uid}", hint="`recollect list` shows the notes that you can see"
+            )
+        return self._verified(found[0])
+
+    def _verified(self, note: Note) -> Note:
+        from recollect.audit import content_hash
+
+        if content_hash(note.content) != note.content_hash:
+            raise StoreCorrupt(
+                f"the text of note {note.id} is not what was remembered (its hash differs)",
+                hint="run `recollect doctor`; `recollect backup list` shows copies",
+            )
+        return note
+
+    def passage(self, ref: str) -> Chunk | Turn:
+        """What a `c17` or `t17` of an answer stands for."""
+        wanted = parse_ref(ref)
+        if wanted.what == "turn":
+            turns = self._store.turns(self._visible(), ids=[wanted.id or 0])
+            if turns:
+                return turns[0]
+        elif wanted.what == "chunk":
+            chunks = self._store.chunks([wanted.id or 0], self._filter())
+            if chunks:
+                return chunks[0]
+        else:
+            raise InvalidInput(f"{ref} names a note", hint="use get for notes")
+        raise NotFound(f"nothing with the id {ref}", hint="search again: what is indexed gets new ids when it changes")
+
+    def list(self, *, limit: int = 20, before: Note | None = None, **filters: Any) -> Sequence[Note]:
+        """Notes, newest first; `before` continues after the last note of a page. Filters as in `search`."""
+        return self._store.list_notes(
+            self._filter(**filters), limit, (before.created_ms, before.id) if before is not None else None
+        )
+
+    def search(self, query: str, *, limit: int | None = None, **options: Any) -> Answer:
+        """The best notes, turns and passages for a query, by keyword and meaning.
+
+        Options: mode ("hybrid", "keyword", "vector"), fusion, min_score, explain, and the filters kinds, tiers, tags,
+        since_ms, until_ms, min_importance, min_confidence, sources, session, trusted_only, states, owners.
+        """
+        return self._search().run(query, limit=limit, **options)
+
+    def timeline(self, ref: Reference, *, before: int = 5, after: int = 5, **filters: Any) -> Sequence[Moment]:
+        """What was remembered just before and after a note, oldest first."""
+        anchor = self._note(ref)
+        earlier, later = self._store.neighbours(anchor, self._filter(**filters), before, after)
+        return [
+            *(Moment(note, "before", -step) for step, note in reversed(list(enumerate(earlier, 1)))),
+            Moment(anchor, "anchor", 0),
+            *(Moment(note, "after", step) for step, note in enumerate(later, 1)),
+        ]
+
+    def history(self, ref: Reference) -> Sequence[Revision]:
+        """The earlier images of a note, oldest first."""
+        return self._store.history(self._note(ref).uid, self._visible())
+
+    # -- changing -------------------------------------------------------------------------------------------------
+
+    def update(
+        self, ref: Reference, *, expected_rev: int | None = None, allow_secrets: bool = False, **fields: Any
+    ) -> Note:
+        """Changes fields of a note. With `expected_rev` only if nobody changed it meanwhile, else `Conflict`."""
+        unknown = set(fields) - _CHANGEABLE
+        if unknown or not fields:
+            what = f"cannot change {', '.join(sorted(unknown))}" if unknown else "nothing to change"
+            raise InvalidInput(what, hint=f"one or more of: {', '.join(sorted(_CHANGEABLE))}")
+        return self._change(ref, "update", fields, expected_rev, allow_secrets)
+
+    def _change(
+        self, ref: Reference, verb: str, fields: Mapping[str, Any], expected_rev: int | None = None,
+        allow_secrets: bool = False,
+    ) -> Note:  # fmt: skip
+        note = self._note(ref)
+        op = self._operation(verb)
+        item = revise(note, fields, self._limits, op.at_ms, allow_secrets)
+        home = self._space_id(note.space)
+        hidden = note.state in ("deleted", "evicted")
+        rechunk = hidden or any(getattr(item.note, name) != getattr(note, name) for name in _INDEXED)
+        wanted = note.rev if expected_rev is None else expected_rev
+        self._store.apply(op, home, [change(item.note, wanted, self._limits, rechunk=rechunk)])
+        return self._store.notes([Ref("note", note.id, None)], [home])[0]
+
+    def delete(self, ref: Reference) -> Note:
+        """Hides a note from search; `restore` or `undo` brings it back. To remove every trace, forget it."""
+        note = self._note(ref)
+        if note.state == "deleted":
+            raise NotFound(f"note {note.id} is already deleted", hint=f"`recollect restore {note.id}` brings it back")
+        return self._change(note, "delete", {"state": "deleted"}, note.rev)
+
+    def restore(self, ref: Reference) -> Note:
+        """Makes a hidden note live again."""
+        note = self._note(ref)
+        if note.state == "live":
+            return note
+        return self._change(note, "restore", {"state": "live", "superseded_by": None}, note.rev)
+
+    def pin(self, ref: Reference, pinned: bool = True) -> Note:
+        return self._change(ref, "pin", {"pinned": pinned})
+
+    def link(self, ref: Reference, to: Reference, kind: str = "related") -> Note:
+        note, target = self._note(ref), self._note(to)
+        if note.uid == target.uid:
+            raise InvalidInput("a note cannot be linked to itself", hint="name two notes")
+        return self._change(note, "link", {"links": (*note.links, Link(target.uid, kind))}, note.rev)
+
+    def unlink(self, ref: Reference, to: Reference) -> Note:
+        note, target = self._note(ref), _note_ref(to)
+        uid = target.uid or self._note(to).uid
+        return self._change(note, "unlink", {"links": tuple(x for x in note.links if x.to != uid)}, note.rev)
+
+    def undo(self, operation: str | None = None) -> Sequence[Note]:
+        """Takes an operation back (without an id: the newest of this space); returns its notes as they are now."""
+        spaces = [
+            space
+            for space in self._store.spaces()
+            if space.id in self._visible() or space.merged_into in self._visible()
+        ]
+        if operation is None:
+            undoable = (events for events in self.operations() if events[0].verb not in NOT_UNDOABLE)
+            newest = next(undoable, None)
+            if newest is None:
+                raise NotFound("nothing to undo in this space", hint="`recollect log` lists operations")
+            operation = newest[0].operation
+        return undo(self._store, operation, spaces, self._operation("undo"), self._limits)
+
+    def operations(self, *, limit: int = 20) -> Sequence[Sequence[Event]]:
+        """The newest operations of this space, each with its events."""
+        found: dict[str, tuple[Event, ...]] = {}
+        for event in self._store.latest_events([self._space().id], limit * 100):
+            found[event.operation] = (event, *found.get(event.operation, ()))
+        return tuple(found.values())[:limit]
+
+    def erase(self, refs: Sequence[Reference] = (), *, sessions: Sequence[str] = ()) -> Mapping[str, Any]:
+        """Removes every trace of notes and sessions. Cannot be undone."""
+        uids = [self._note_anyway(ref).uid for ref in refs]
+        done = self._store.erase(self._operation("erase"), self._visible(), uids, sessions)
+        return {"removed": done.counts, "pending": done.pending}
+
+    def _note_anyway(self, ref: Reference) -> Note:
+        """A note whose text no longer has its hash can still be erased."""
+        found = self._store.notes([_note_ref(ref)], self._visible())
+        if not found:
+            raise NotFound(f"no note {ref}", hint="`recollect list` shows the notes that you can see")
+        return found[0]
+
+    # -- conversations --------------------------------------------------------------------------------------------
+
+    def start_session(self, key: str | None = None, *, agent: str = "", title: str = "", source: str = "") -> Session:
+        """The session of (agent, key) in this space; made if it is new, opened again if it had ended."""
+        op = self._operation("session")
+        return conversation.start(self._store, self._writable(op).id, op, key, agent or self.actor, title, source)
+
+    def end_session(self, session: Session | str, *, summary: str = "") -> Session:
+        op = self._operation("session")
+        found = self.session(session)
+        ended = replace(found, ended_ms=op.at_ms, summary=clean(summary).text or found.summary)
+        return self._store.put_session(op, self._space_id(found.space), ended)
+
+    def session(self, session: Session | str) -> Session:
+        uid = session.uid if isinstance(session, Session) else session
+        found = self._store.sessions(self._visible(), uid=uid)
+        if not found:
+            raise NotFound(f"no session {uid}", hint="`recollect sessions` lists them")
+        return found[0]
+
+    def sessions(self, *, limit: int = 50) -> Sequence[Session]:
+        return self._store.sessions(self._visible(), limit=limit)
+
+    def add_turns(self, session: Session | str, turns: Iterable[Turn], *, allow_secrets: bool = False) -> Sequence[int]:
+        """Remembers what was said; turns whose record the session already has are left alone."""
+        op = self._operation("turns")
+        found = self.session(session)
+        return conversation.add(
+            self._store, self._space_id(found.space), found, list(turns), op, self._limits, allow_secrets
+        )
+
+    def turns(self, session: Session | str) -> Sequence[Turn]:
+        found = self.session(session)
+        return self._store.turns([self._space_id(found.space)], session=found.uid)
+
+    # -- spaces ---------------------------------------------------------------------------------------------------
+
+    @property
+    def space(self) -> str:
+        """The name of the space that this Memory writes to."""
+        return self._space().name
+
+    def spaces(self) -> Sequence[Space]:
+        return self._store.spaces()
+
+    def rename_space(self, name: str, to: str) -> Space:
+        placing.check_name(to)
+        return self._store.rename_space(placing.named(self._store, name).id, to, self._operation("rename"))
+
+    def merge_spaces(self, source: str, target: str, *, dry_run: bool = False) -> placing.MergePreview:
+        """Moves everything of one space into another; `undo` takes it back."""
+        one, other = placing.named(self._store, source), placing.named(self._store, target)
+        if dry_run:
+            return placing.preview_merge(self._store, one, other, self._clock())
+        return placing.merge(self._store, one, other, self._operation("merge"), self._limits)
+
+    # -- numbers, transfer, upkeep --------------------------------------------------------------------------------
+
+    def events(self, since: int = 0, *, limit: int = 1000) -> Sequence[Event]:
+        """Changes of this space after a sequence number, oldest first; text-free."""
+        return self._store.events([self._space().id], since, limit)
+
+    def stats(self) -> dict[str, Any]:
+        spaces = self._visible()
+        numbers = self._store.stats(spaces)
+        return numbers | self._search().stats(spaces) | {"store": self._store.location, "engine": self._store.engine}
+
+    def export(self, **filters: Any) -> Iterator[dict[str, Any]]:
+        """Every note as plain values, oldest first; `import_notes` takes them back without loss."""
+        return transfer.export(self._store, self._filter(**{"states": transfer.EXPORTED, **filters}))
+
+    def import_notes(
+        self, rows: Iterable[Mapping[str, Any]], *, progress: Callable[[int], None] | None = None
+    ) -> transfer.Imported:
+        """Takes exported notes; a note is known by its uid, so that importing twice changes nothing."""
+        op = self._operation("import")
+        return transfer.import_rows(self._store, self._writable(op), rows, op, self._limits, progress)
+
+    def backup(self, target: str | Path) -> Path:
+        """An online, verified copy of the store."""
+        path = Path(target)
+        self._store.backup(path)
+        return path
+
+    def check(self) -> Sequence[Finding]:
+        """What doctor sees: integrity, index drift, hashes, the chain of events."""
+        from recollect.upkeep import check
+
+        return check(self._store)
+
+    def repair(self) -> Sequence[str]:
+        """Rebuilds derived data that is damaged; says what it did."""
+        return self._store.repair()
+
+    # -- inside ---------------------------------------------------------------------------------------------------
+
+    def _operation(self, verb: str) -> Operation:
+        at = self._clock()
+        return Operation(new_uid(at), verb, self.actor, at)
+
+    def _writable(self, op: Operation) -> Space:
+        if self._wish.name == "all":
+            raise InvalidInput("all spaces can be read, not written to", hint="name one space")
+        return placing.find_or_make(self._store, self._wish, replace(op, verb="space"))
+
+    def _space(self) -> Space:
+        found = placing.find(self._store, self._wish)
+        if found is None:
+            raise NotFound(f"nothing is remembered in {self._wish.name!r} yet", hint="add a note first")
+        return found
+
+    def _visible(self) -> tuple[int, ...]:
+        """The ids of the spaces that this Memory may read."""
+        known = self._store.spaces()
+        if self._wish.name == "all":
+            return tuple(space.id for space in known if space.merged_into is None)
+        found = placing.find(self._store, self._wish)
+        user = [space.id for space in known if space.kind == USER_SPACE] if self._wish.sees_user else []
+        return tuple(dict.fromkeys(([found.id] if found else []) + user))
+
+    def _space_id(self, name: str) -> int:
+        return placing.named(self._store, name).id
+
+    def _filter(self, **filters: Any) -> Filter:
+        return make_filter(self._visible(), self._clock(), self._limits.kinds, filters)
+
+    def _search(self) -> Any:
+        if self._searcher is None:
+            from recollect.search import Searcher
+
+            self._searcher = Searcher(self._store, self.settings, self._filter, self._clock)
+        return self._searcher
+
+
+_CHANGEABLE = frozenset(
+    {"content", "title", "kind", "tags", "importance", "confidence", "context", "source", "metadata", "expires_ms",
+     "valid_from_ms", "valid_to_ms", "pinned"}
+)  # fmt: skip
+_INDEXED = ("content", "title", "context", "tags")  # a change of these changes what is found
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        kinds=tuple(settings.kinds), max_note_bytes=settings.max_note_bytes, max_tags=settings.max_tags,
+        chunk_tokens=settings.chunk_tokens, chunk_overlap=settings.chunk_overlap, redact=settings.redact,
+    )  # fmt: skip
+
+
+def _note_ref(ref: Reference) -> Ref:
+    if isinstance(ref, Note):
+        return Ref("note", ref.id, None)
+    found = parse_ref(ref)
+    if found.what != "note":
+        raise InvalidInput(
+            f"{ref} is a {found.what}, not a note", hint="notes have plain numbers; use passage() for this one"
+        )
+    return found

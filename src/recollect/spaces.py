@@ -1,0 +1,116 @@
+"""Which spaces a caller works in: one to write to, and those it may see.
+
+`auto` is the project of a folder plus the user space; reading never makes a space, writing makes the project's on
+first use. A merge moves notes and sessions in one transaction under one operation, so that it can be undone.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from recollect.errors import InvalidInput, NotFound
+from recollect.store import Change, Operation, Store
+from recollect.types import UNFILED_SPACE, USER_SPACE, Filter, Note, Space
+from recollect.write import Limits, change
+
+BUILT_IN = {USER_SPACE: "user", UNFILED_SPACE: "unfiled"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the caller asked for: a name, or a project known by its aliases."""
+
+    name: str
+    kind: str
+    aliases: tuple[tuple[str, str], ...]
+    sees_user: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MergePreview:
+    source: str
+    target: str
+    notes: int
+    duplicates: int
+    sessions: int
+    operation: str = ""
+
+
+def wish(name: str, folder: Path, home: Path) -> Wish:
+    """`auto` looks at the folder; every other name is taken as it is."""
+    if name != "auto":
+        kind = BUILT_IN.get(name, "project")
+        return Wish(name, kind, (("name", name.casefold()),), sees_user=kind == "project")
+    from recollect.project import find_project
+
+    project = find_project(folder, home)
+    if project is None:
+        return Wish(USER_SPACE, "user", (("name", USER_SPACE),), sees_user=False)
+    return Wish(project.name, "project", project.aliases, sees_user=True)
+
+
+def find(store: Store, wanted: Wish) -> Space | None:
+    """The space, if it exists; a name also finds a space that was made under other aliases."""
+    known = store.spaces()
+    by_alias = {alias: space for space in known for alias in space.aliases}
+    found = next((by_alias[alias] for alias in wanted.aliases if alias in by_alias), None)
+    if found is None and wanted.aliases == (("name", wanted.name.casefold()),):
+        found = next((space for space in known if space.name.casefold() == wanted.name.casefold()), None)
+    while found is not None and found.merged_into is not None:
+        target = found.merged_into
+        found = next(space for space in known if space.id == target)
+    return found
+
+
+def find_or_make(store: Store, wanted: Wish, op: Operation) -> Space:
+    found = find(store, wanted)
+    if found is not None and set(wanted.aliases) <= set(found.aliases):
+        return found
+    if found is not None and wanted.aliases[0][0] == "name":
+        return found
+    check_name(wanted.name)
+    return store.ensure_space(wanted.name, wanted.kind, wanted.aliases, op)
+
+
+def check_name(name: str) -> None:
+    if not name.strip() or len(name) > 100 or name != name.strip() or any(ord(c) < 32 for c in name) or name == "all":
+        raise InvalidInput(f"{name[:40]!r} is no name for a space", hint="use letters, digits, dots and dashes")
+
+
+def named(store: Store, name: str) -> Space:
+    found = find(store, Wish(name, "project", (("name", name.casefold()),), sees_user=False))
+    if found is None:
+        raise NotFound(f"no space called {name!r}", hint="`recollect spaces` lists them")
+    return found
+
+
+def preview_merge(store: Store, source: Space, target: Space, now_ms: int) -> MergePreview:
+    if source.id == target.id:
+        raise InvalidInput("a space cannot be merged into itself", hint="name two spaces")
+    if source.kind in BUILT_IN:
+        raise InvalidInput(f"the space {source.name!r} cannot be merged away", hint="merge project spaces")
+    notes = _all_notes(store, source.id, now_ms)
+    taken = {note.content_hash for note in _all_notes(store, target.id, now_ms) if note.state == "live"}
+    twins = sum(1 for note in notes if note.state == "live" and note.content_hash in taken)
+    sessions = store.sessions([source.id], limit=1_000_000)
+    return MergePreview(source.name, target.name, len(notes), twins, len(sessions))
+
+
+def merge(store: Store, source: Space, target: Space, op: Operation, limits: Limits) -> MergePreview:
+    """Moves everything; a live note whose text the target already has arrives as superseded by its twin."""
+    with store.transaction([source.id, target.id]):
+        preview = preview_merge(store, source, target, op.at_ms)
+        twins = {note.content_hash: note.uid for note in _all_notes(store, target.id, op.at_ms) if note.state == "live"}
+        moves: list[Change] = []
+        for note in _all_notes(store, source.id, op.at_ms):
+            twin = twins.get(note.content_hash) if note.state == "live" else None
+            moved = replace(note, state="superseded", superseded_by=twin) if twin else note
+            moves.append(change(moved, note.rev, limits, rechunk=False, to_space=target.id))
+        store.apply(op, source.id, moves)
+        store.move_sessions(op, source.id, target.id, None)
+        store.close_space(source.id, target.id, op)
+    return replace(preview, operation=op.id)
+
+
+def _all_notes(store: Store, space: int, now_ms: int) -> list[Note]:
+    where = Filter((space,), now_ms, states=("live", "superseded", "expired", "evicted", "deleted"))
+    return store.list_notes(where, limit=10_000_000)

@@ -1,0 +1,123 @@
+"""Export and import: plain rows, lossless, known by uid.
+
+A row is the note's canonical image plus its space's name. Importing a row whose uid is here and unchanged does
+nothing; a changed one is updated if the row is newer; a deleted one is restored. Secrets are redacted on the way in
+like everywhere else, so a row that carries one arrives without it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from recollect import audit
+from recollect.errors import InvalidInput, RecollectError
+from recollect.ids import Ref, is_uid
+from recollect.store import Change, Operation, Store
+from recollect.types import Draft, Filter, Link, Note, Space, State
+from recollect.write import Limits, change, prepare
+
+EXPORTED: tuple[State, ...] = ("live", "superseded", "expired")
+BATCH = 500
+_DRAFT_FIELDS = {field.name for field in fields(Draft)} - {"space", "vector", "links"}
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did; `skipped` says why, by row number."""
+
+    new: int = 0
+    updated: int = 0
+    restored: int = 0
+    unchanged: int = 0
+    skipped: tuple[tuple[int, str], ...] = ()
+    operation: str = ""
+
+
+def export(store: Store, where: Filter) -> Iterator[dict[str, Any]]:
+    """Oldest first, so that a second export after more notes only grows at its end."""
+    notes: list[Note] = []
+    page = store.list_notes(where, BATCH)
+    while page:
+        notes += page
+        page = store.list_notes(where, BATCH, (page[-1].created_ms, page[-1].id))
+    for note in reversed(notes):
+        yield {"space": note.space, **audit.image(note)}
+
+
+def import_rows(
+    store: Store, space: Space, rows: Iterable[Mapping[str, Any]], op: Operation, limits: Limits,
+    progress: Callable[[int], None] | None = None,
+) -> Imported:  # fmt: skip
+    """One operation, one transaction per batch: a kill leaves whole batches, and importing again finishes the work."""
+    total = Imported(operation=op.id)
+    batch: list[tuple[int, Mapping[str, Any]]] = []
+    for number, row in enumerate(rows, 1):
+        batch.append((number, row))
+        if len(batch) == BATCH:
+            total = _import_batch(store, space, batch, op, limits, total)
+            batch = []
+            if progress is not None:
+                progress(number)
+    if batch:
+        total = _import_batch(store, space, batch, op, limits, total)
+        if progress is not None:
+            progress(batch[-1][0])
+    return total
+
+
+def _import_batch(
+    store: Store,
+    space: Space,
+    batch: list[tuple[int, Mapping[str, Any]]],
+    op: Operation,
+    limits: Limits,
+    total: Imported,
+) -> Imported:
+    ready: list[Note] = []
+    skipped = list(total.skipped)
+    for number, row in batch:
+        try:
+            ready.append(prepare(draft_of(row), space.name, limits, op.at_ms).note)
+        except RecollectError as trouble:
+            skipped.append((number, trouble.message))
+    with store.transaction([space.id]):
+        known = {note.uid: note for note in store.notes([Ref("note", None, note.uid) for note in ready], [space.id])}
+        new, updated, restored = [], [], []
+        for note in ready:
+            old = known.get(note.uid)
+            if old is None:
+                new.append(change(note, 0, limits, rechunk=True))
+                known[note.uid] = note
+            elif old.state in ("deleted", "evicted"):
+                restored.append(_onto(old, note, limits))
+            elif audit.image(old) != audit.image(note) and note.updated_ms > old.updated_ms:
+                updated.append(_onto(old, note, limits))
+        done = store.apply(op, space.id, [*new, *updated, *restored])
+    twins = sum(1 for one in done if one.duplicate)
+    changed = len(new) + len(updated) + len(restored)
+    return replace(
+        total, new=total.new + len(new) - twins, updated=total.updated + len(updated), skipped=tuple(skipped),
+        restored=total.restored + len(restored), unchanged=total.unchanged + len(ready) - changed + twins,
+    )  # fmt: skip
+
+
+def _onto(old: Note, note: Note, limits: Limits) -> Change:
+    return change(replace(note, id=old.id, rev=old.rev), old.rev, limits, rechunk=True)
+
+
+def draft_of(row: Mapping[str, Any]) -> Draft:
+    """A row of an export as a draft; what it does not know is refused, so that a typo loses nothing."""
+    if not isinstance(row, Mapping):
+        raise InvalidInput("a row is not an object", hint="each line of the file is one JSON object")
+    if not isinstance(row.get("content"), str):
+        raise InvalidInput("a row has no content", hint="export writes the format that import reads")
+    if "uid" in row and not (isinstance(row["uid"], str) and is_uid(row["uid"])):
+        raise InvalidInput(f"{row['uid']!r} is no uid", hint="leave uid out to make a new note")
+    known = {name: value for name, value in row.items() if name in _DRAFT_FIELDS}
+    for name in ("created_ms", "updated_ms", "expires_ms", "valid_from_ms", "valid_to_ms"):
+        if not isinstance(known.get(name), int | None):
+            raise InvalidInput(
+                f"{name} is not a number of milliseconds", hint="export writes the format that import reads"
+            )
+    links = tuple(Link(str(to), str(kind)) for to, kind in row.get("links", ()))
+    return Draft(**{**known, "links": links})

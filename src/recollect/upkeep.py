@@ -1,0 +1,41 @@
+"""What doctor looks at beyond the engine's own checks: every note's hash and every space's chain of events."""
+
+from recollect import audit
+from recollect.store import Store
+from recollect.types import STATES, Filter, Finding
+
+PAGE = 1000
+
+
+def check(store: Store) -> list[Finding]:
+    findings = store.check()
+    if any(finding.check == "integrity" and not finding.ok for finding in findings):
+        return findings  # what a damaged file says about its notes means nothing
+    spaces = [space.id for space in store.spaces()]
+    return [*findings, _hashes(store, spaces), _chains(store, spaces)]
+
+
+def _hashes(store: Store, spaces: list[int]) -> Finding:
+    where = Filter(tuple(spaces), now_ms=0, states=STATES)
+    seen, bad = 0, []
+    page = store.list_notes(where, PAGE)
+    while page:
+        seen += len(page)
+        bad += [str(note.id) for note in page if audit.content_hash(note.content) != note.content_hash]
+        page = store.list_notes(where, PAGE, (page[-1].created_ms, page[-1].id))
+    if bad:
+        return Finding("texts", False, f"notes {', '.join(bad[:20])} are not what was remembered", "restore a backup")
+    return Finding("texts", True, f"all {seen} notes have their hash")
+
+
+def _chains(store: Store, spaces: list[int]) -> Finding:
+    count = 0
+    for space in spaces:
+        head, since = audit.GENESIS, 0
+        while page := store.events([space], since, PAGE):
+            broken = audit.broken_at(page, head)
+            if broken is not None:
+                name = page[0].space
+                return Finding("events", False, f"the chain of {name!r} breaks at event {broken}", "restore a backup")
+            head, since, count = page[-1].hash, page[-1].seq, count + len(page)
+    return Finding("events", True, f"{count} events are in an unbroken chain")

@@ -1,0 +1,210 @@
+"""From what a caller gives to what a store keeps: validated, redacted, classified, cut into chunks.
+
+This is the one write boundary. Every string of a draft passes `clean` before anything is hashed, stored, embedded or
+logged; nothing here touches a database.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from recollect import audit
+from recollect.errors import InvalidInput
+from recollect.ids import new_uid
+from recollect.store import SEARCHABLE, Change
+from recollect.text.chunk import chunk, estimate_tokens
+from recollect.text.classify import classify, title_of
+from recollect.text.redact import clean, strip_private
+from recollect.text.tokens import terms
+from recollect.text.visible import check
+from recollect.types import KINDS, ORIGINS, TIERS, ChunkDraft, Draft, Link, Note
+
+MAX_TAG_LENGTH = 100
+MAX_METADATA_BYTES = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the write boundary lets through; from the settings."""
+
+    kinds: tuple[str, ...] = ()
+    max_note_bytes: int = 1_000_000
+    max_tags: int = 64
+    chunk_tokens: int = 256
+    chunk_overlap: int = 50
+    redact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    note: Note
+    redacted: tuple[str, ...]  # names of the rules that found a secret
+
+
+def prepare(draft: Draft, space: str, limits: Limits, now_ms: int, allow_secrets: bool = False) -> Prepared:
+    """A draft as the note it becomes."""
+    boundary = Boundary(limits, allow_secrets)
+    content = boundary.text(draft.content, "the text", limits.max_note_bytes)
+    if not content.strip():
+        raise InvalidInput("the text is empty", hint="give something to remember, or pipe it in with `-`")
+    title = boundary.text(draft.title, "the title", 1000) if draft.title else ""
+    check_ranges(draft.importance, draft.confidence)
+    kind = draft.kind or classify(content)
+    check_choice("kind", kind, (*KINDS, *limits.kinds))
+    check_choice("origin", draft.origin, ORIGINS)
+    check_choice("tier", draft.tier, TIERS[1:])
+    note = Note(
+        uid=draft.uid or new_uid(), space=space, content=content, kind=kind, title=title or title_of(content),
+        content_hash=audit.content_hash(content), created_ms=now_ms if draft.created_ms is None else draft.created_ms,
+        updated_ms=now_ms if draft.updated_ms is None else draft.updated_ms,
+        state=draft.state, tier=draft.tier, context=boundary.text(draft.context, "the context", limits.max_note_bytes),
+        source=boundary.text(draft.source, "the source", 4096), origin=draft.origin, session=draft.session,
+        tags=boundary.tags(draft.tags), importance=draft.importance, confidence=float(draft.confidence),
+        pinned=draft.pinned, token_count=estimate_tokens(content), bytes=len(content.encode()),
+        metadata=boundary.metadata(draft.metadata), expires_ms=draft.expires_ms, valid_from_ms=draft.valid_from_ms,
+        valid_to_ms=draft.valid_to_ms, superseded_by=draft.superseded_by,
+        links=tuple(sorted(set(draft.links), key=_link)),
+    )  # fmt: skip
+    return Prepared(note, tuple(dict.fromkeys(boundary.found)))
+
+
+def revise(note: Note, fields: Mapping[str, Any], limits: Limits, now_ms: int, allow_secrets: bool = False) -> Prepared:
+    """The note with some fields changed; what follows from the text (hash, size, title) follows."""
+    boundary = Boundary(limits, allow_secrets)
+    new = dict(fields)
+    if "content" in new:
+        new["content"] = boundary.text(new["content"], "the text", limits.max_note_bytes)
+        if not new["content"].strip():
+            raise InvalidInput("the text is empty", hint="to remove a note use `recollect delete`")
+        new |= _of_content(new["content"])
+        if "title" not in new and note.title == title_of(note.content):
+            new["title"] = title_of(new["content"])
+    for name, size in (("title", 1000), ("context", limits.max_note_bytes), ("source", 4096)):
+        if name in new:
+            new[name] = boundary.text(new[name], f"the {name}", size)
+    if "tags" in new:
+        new["tags"] = boundary.tags(new["tags"])
+    if "metadata" in new:
+        new["metadata"] = boundary.metadata(new["metadata"])
+    if "links" in new:
+        new["links"] = tuple(sorted(set(new["links"]), key=_link))
+    if "kind" in new:
+        check_choice("kind", new["kind"], (*KINDS, *limits.kinds))
+    check_ranges(new.get("importance", note.importance), new.get("confidence", note.confidence))
+    return Prepared(replace(note, **new, updated_ms=max(now_ms, note.updated_ms)), tuple(dict.fromkeys(boundary.found)))
+
+
+def _of_content(content: str) -> dict[str, Any]:
+    return {
+        "content_hash": audit.content_hash(content),
+        "token_count": estimate_tokens(content),
+        "bytes": len(content.encode()),
+    }
+
+
+def _link(link: Link) -> tuple[str, str]:
+    return link.to, link.kind
+
+
+def change(note: Note, expected_rev: int, limits: Limits, *, rechunk: bool, to_space: int | None = None,
+           vector: bytes | None = None) -> Change:  # fmt: skip
+    """The note as a change for the store, with a fresh salt and its digest."""
+    salt = audit.new_salt()
+    pieces = chunks_of(note, limits, vector) if rechunk and note.state in SEARCHABLE else None
+    digest = audit.digest(salt, audit.encode(audit.image(note)))
+    return Change(note, expected_rev, salt, digest, pieces, to_space)
+
+
+def chunks_of(note: Note, limits: Limits, vector: bytes | None = None) -> tuple[ChunkDraft, ...]:
+    """The searchable slices of a note. A title of its own is embedded and indexed with each of them; the note's
+    context and tags are indexed as context."""
+    title = "" if note.content.startswith(note.title.rstrip("…")) else note.title
+    context_terms = " ".join(terms(f"{note.context}\n{' '.join(note.tags)}")) if note.context or note.tags else ""
+    pieces = chunk(note.content, limits.chunk_tokens, limits.chunk_overlap)
+    whole = len(pieces) == 1
+    return tuple(
+        ChunkDraft(
+            content=piece.text, terms=" ".join(terms(f"{title}\n{piece.text}" if title else piece.text)), context=title,
+            context_terms=context_terms,
+            start_line=piece.start_line, end_line=piece.end_line, vector=vector if whole else None,
+            hash=audit.content_hash(embedded_text(title, piece.text)),
+        )
+        for piece in pieces
+    )  # fmt: skip
+
+
+def embedded_text(title: str, text: str) -> str:
+    """What the model reads for a chunk."""
+    return f"{title}. {text}" if title else text
+
+
+class Boundary:
+    """Checks and cleans the strings of one call, and remembers which secrets it found."""
+
+    def __init__(self, limits: Limits, allow_secrets: bool) -> None:
+        self._limits = limits
+        self._keep = allow_secrets or not limits.redact
+        self.found: list[str] = []
+
+    def text(self, value: Any, what: str, max_bytes: int) -> str:
+        if not isinstance(value, str):
+            raise InvalidInput(f"{what} is {type(value).__name__}, not text", hint="give a string")
+        check(value, what)
+        if len(value) > max_bytes or len(value.encode()) > max_bytes:
+            raise InvalidInput(
+                f"{what} has {len(value.encode()):,} bytes; the limit is {max_bytes:,}",
+                hint="split it, or index it as a file; `max_note_bytes` in the settings moves the limit",
+            )
+        if self._keep:
+            return strip_private(value)
+        result = clean(value)
+        self.found += result.found
+        return result.text
+
+    def tags(self, tags: Sequence[str]) -> tuple[str, ...]:
+        if isinstance(tags, str):
+            raise InvalidInput("tags are a list, not one string", hint='give ["a", "b"]')
+        if len(tags) > self._limits.max_tags:
+            raise InvalidInput(f"{len(tags)} tags; the limit is {self._limits.max_tags}", hint="keep the telling ones")
+        cleaned = [self.text(tag, "a tag", 4 * MAX_TAG_LENGTH).strip() for tag in tags]
+        if any(len(tag) > MAX_TAG_LENGTH for tag in cleaned):
+            raise InvalidInput(f"a tag is longer than {MAX_TAG_LENGTH} characters", hint="put long text into the note")
+        return tuple(dict.fromkeys(tag for tag in cleaned if tag))
+
+    def metadata(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        if not value:
+            return {}
+        try:
+            size = len(json.dumps(value, allow_nan=False))
+        except (TypeError, ValueError, RecursionError) as trouble:
+            raise InvalidInput(
+                f"metadata is not JSON: {trouble}", hint="use strings, numbers, lists and objects"
+            ) from None
+        if size > MAX_METADATA_BYTES:
+            raise InvalidInput(
+                f"metadata has {size:,} bytes; the limit is {MAX_METADATA_BYTES:,}", hint="put text into the note"
+            )
+        cleaned: dict[str, Any] = self._walk(dict(value))
+        return cleaned
+
+    def _walk(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value, "metadata", MAX_METADATA_BYTES)
+        if isinstance(value, Mapping):
+            return {self._walk(str(key)): self._walk(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._walk(item) for item in value]
+        return value
+
+
+def check_choice(what: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise InvalidInput(f"unknown {what} {str(value)[:40]!r}", hint=f"one of: {', '.join(allowed)}")
+
+
+def check_ranges(importance: Any, confidence: Any) -> None:
+    if not isinstance(importance, int) or isinstance(importance, bool) or not 1 <= importance <= 10:
+        raise InvalidInput(f"importance {importance!r} is not a whole number from 1 to 10", hint="5 is the default")
+    if not isinstance(confidence, int | float) or isinstance(confidence, bool) or not 0 <= confidence <= 1:
+        raise InvalidInput(f"confidence {confidence!r} is not a number from 0 to 1", hint="1.0 is the default")
