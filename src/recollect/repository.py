@@ -151,7 +151,7 @@ def _linked(folder: Path, git_file: Path) -> Repository | None:
         # A submodule or a separate git directory. Another work tree's own .git is not ours to take.
         return None if pointed.name == ".git" else Repository(folder, pointed, folder)
     common = _path_in(pointed / "commondir", pointed)
-    if common is None or not _is_git_directory(common):
+    if common is None or not _is_git_directory(common) or not _links_back(pointed, git_file):
         return None
     main = common.parent if common.name == ".git" else None
     return Repository(folder, common, main)
