@@ -1,0 +1,152 @@
+"""The text part of the write boundary: what must not be kept is replaced before anything else sees the text.
+
+Invariants: line breaks inside what is replaced stay, so line numbers remain true; cleaning twice is cleaning once; time
+is linear in the text. Ordinary text is dismissed by plain substring tests and never loads RE2.
+"""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+PRIVATE = "[private]"
+_ROUNDS = 4  # hiding one secret may bring another rule's context together; more rounds than this were never needed
+_PRIVATE_TAG = re.compile(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
+# Coarse signs that any rule could apply; without one the rules are not even imported.
+_SUSPICIOUS = re.compile(
+    r"pass|pwd|\bpw\b|secret|token|key|cred|auth|bearer|\bpin\b|\bcode\b|combination|://|identified|login|log in"
+    r"|curl|[?&;]sig="
+    r"|[a-z0-9]{2,9}[_~.:-][a-z0-9_-]{16}|[a-z0-9+/]{20}",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The text without secrets, and the names of the rules that found some, each once, in order of appearance."""
+
+    text: str
+    found: tuple[str, ...] = ()
+
+
+def clean(text: str) -> Redaction:
+    """`text` without private blocks and without secrets."""
+    return redact(strip_private(text))
+
+
+def strip_private(text: str) -> str:
+    """`text` with each `<private>…</private>` block replaced; one that is never closed reaches to the end."""
+    if "<" not in text or "private" not in text.lower():
+        return text
+    out: list[str] = []
+    depth = start = at = 0
+    for tag in _PRIVATE_TAG.finditer(text):
+        closing = tag[1] == "/"
+        if tag[0].endswith("/>") or (closing and depth == 0):
+            continue
+        if not closing and depth == 0:
+            out.append(text[at : tag.start()])
+            start = tag.start()
+        depth += -1 if closing else 1
+        if depth == 0:
+            at = tag.end()
+            out.append(PRIVATE + _line_breaks(text[start:at]))
+    if depth:
+        return "".join(out) + PRIVATE + _line_breaks(text[start:])
+    return "".join(out) + text[at:]
+
+
+def redact(text: str) -> Redaction:
+    """`text` with every secret replaced by `[redacted:<kind>]`."""
+    found: dict[str, None] = {}
+    for _ in range(_ROUNDS):
+        spans = _secrets(text)
+        if not spans:
+            break
+        text = _replaced(text, spans)
+        found.update(dict.fromkeys(name for _, _, name in spans))
+    return Redaction(text, tuple(found))
+
+
+def _secrets(text: str) -> list[tuple[int, int, str]]:
+    """Byte spans of the secrets in `text`, in order, none overlapping another."""
+    if not _SUSPICIOUS.search(text):
+        return []
+    from recollect.text.secret_rules import RULES, SHAPES
+
+    lowered = text.lower()
+    shaped = {name for name, shape in SHAPES.items() if shape.search(text)}
+    raw = b""
+    taken: list[tuple[int, int, str]] = []
+    for number, rule in enumerate(RULES):
+        if rule.name in SHAPES:
+            if rule.name not in shaped:
+                continue
+        elif not any(marker in lowered for marker in rule.markers):
+            continue
+        raw = raw or text.encode("utf-8", "surrogatepass")
+        for start, end in _matches(number, raw):
+            _take(taken, start, end, rule.name)
+    return taken
+
+
+def _matches(number: int, raw: bytes) -> list[tuple[int, int]]:
+    """Spans of the secrets one rule sees."""
+    from recollect.text.secret_rules import RULES
+
+    agrees, pattern = RULES[number].agrees, _pattern(number)
+    spans: list[tuple[int, int]] = []
+    at = 0
+    while (match := pattern.search(raw, at)) is not None:
+        whole = match.start(), match.end()
+        start, end = next((span for span in map(match.span, range(1, pattern.groups + 1)) if span[0] >= 0), whole)
+        value, before = _text(raw[start:end]), _text(raw[whole[0] : start])
+        if agrees(value, before):
+            spans.append((start, end))
+            at = end
+        else:
+            # The candidate may itself be the name of the next assignment: look again from there.
+            at = start if start > max(whole[0], at) else end
+        at = max(at, whole[0] + 1)
+    return spans
+
+
+def _take(taken: list[tuple[int, int, str]], start: int, end: int, name: str) -> None:
+    place = bisect_right(taken, (start, end, ""))
+    if place and taken[place - 1][1] > start:
+        return
+    if place < len(taken) and taken[place][0] < end:
+        return
+    taken.insert(place, (start, end, name))
+
+
+def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
+    raw = text.encode("utf-8", "surrogatepass")
+    out: list[str] = []
+    at = 0
+    for start, end, name in spans:
+        out += (_text(raw[at:start]), f"[redacted:{name}]", _line_breaks(_text(raw[start:end])))
+        at = end
+    out.append(_text(raw[at:]))
+    return "".join(out)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogatepass")
+
+
+def _line_breaks(text: str) -> str:
+    return "".join(char for char in text if char in "\r\n") if "\n" in text or "\r" in text else ""
+
+
+@cache
+def _pattern(number: int) -> Any:
+    import re2
+
+    from recollect.text.secret_rules import RULES
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 64 << 20
+    return re2.compile(RULES[number].pattern.encode(), options)
