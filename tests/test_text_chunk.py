@@ -1,0 +1,103 @@
+"""Pieces: nothing lost, nothing too long, lines counted right."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.text.chunk import Piece, chunk, estimate_tokens
+from recollect.text.graphemes import border
+
+PARTS = ["word", " ", "\n", ". ", "日本語", "。", "x" * 50, "👨‍👩‍👧", "e\u0301", "\r\n", "\t", "한국"]
+TEXTS = st.one_of(st.text(max_size=400), st.lists(st.sampled_from(PARTS), max_size=120).map("".join))
+
+
+def follows(text: str, piece: Piece, begun: int, reached: int, overlap: int) -> list[tuple[int, int]]:
+    """The places `piece` can have in `text` after a piece from `begun` to `reached`, with no gap and little overlap."""
+    return [
+        (at, at + len(piece.text))
+        for at in range(begun, reached + 1)
+        if text.startswith(piece.text, at)
+        and at + len(piece.text) > reached
+        and text.count("\n", 0, at) + 1 == piece.start_line
+        and text.count("\n", 0, at + len(piece.text) - 1) + 1 == piece.end_line
+        and estimate_tokens(text[at:reached]) <= overlap
+    ]
+
+
+@given(TEXTS, st.integers(1, 40), st.integers(0, 20))
+@settings(max_examples=200, deadline=None)
+def test_pieces_cover_the_text_keep_the_limit_and_know_their_lines(text: str, limit: int, overlap: int) -> None:
+    pieces = chunk(text, limit, overlap)
+    assert all(estimate_tokens(piece.text) <= limit for piece in pieces)
+    # The same words may stand at several places; follow every reading.
+    readings = {(0, 0)}
+    for piece in pieces:
+        readings = {place for begun, reached in readings for place in follows(text, piece, begun, reached, overlap)}
+    assert len(text) in {reached for _, reached in readings}
+
+
+def test_a_short_text_is_one_piece_unchanged() -> None:
+    assert chunk("hello\nworld\n") == [Piece("hello\nworld\n", 1, 2)]
+    assert chunk("x") == [Piece("x", 1, 1)]
+    assert chunk("") == []
+
+
+def test_pieces_begin_and_end_with_lines_and_overlap() -> None:
+    text = "".join(f"line {n} has some words in it\n" for n in range(1, 101))
+    pieces = chunk(text, max_tokens=80, overlap=20)
+    assert len(pieces) > 5
+    assert all(piece.text.startswith("line") and piece.text.endswith("\n") for piece in pieces)
+    assert pieces[0].start_line == 1
+    assert pieces[-1].end_line == 100
+    for left, right in pairwise(pieces):
+        assert left.end_line >= right.start_line > left.start_line
+        assert right.text.startswith(f"line {right.start_line} ")
+
+
+def test_an_over_long_line_is_cut_at_sentences_then_words() -> None:
+    sentences = " ".join(f"Sentence number {n} ends here." for n in range(60))
+    assert all(piece.text.strip().endswith(".") for piece in chunk(sentences, 50, 0))
+    words = " ".join(["word"] * 500)
+    assert all(piece.text.strip("word ") == "" and piece.text.startswith("word") for piece in chunk(words, 50, 10))
+    japanese = "これは文です。" * 60
+    assert all(piece.text.endswith("。") for piece in chunk(japanese, 50, 0))
+
+
+def test_a_hard_cut_does_not_tear_a_character_apart() -> None:
+    family = "👨‍👩‍👧‍👦"
+    for piece in chunk(family * 40, 32, 0):
+        assert piece.text == family * (len(piece.text) // len(family))
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("", 0, 0),
+        ("a b c d e f", 6, 6),
+        ("internationalisation", 5, 5),
+        ("日本語", 3, 3),
+        ("日本 and more", 4, 6),
+        ("한국어", 3, 3),
+    ],
+)
+def test_the_estimate_knows_words_and_dense_scripts(text: str, least: int, most: int) -> None:
+    assert least <= estimate_tokens(text) <= most
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "expected"),
+    [("abc", 2, 2), ("e\u0301x", 1, 1), ("ae\u0301x", 2, 1), ("a\r\nb", 2, 1), ("🇦🇹🇩🇪", 3, 2)],
+)
+def test_a_border_is_never_inside_a_cluster_unless_it_must(text: str, at: int, expected: int) -> None:
+    assert border(text, at) == expected
+
+
+@pytest.mark.parametrize("unit", ["a", "a ", "\n", "a. ", "日", "\u0301", "a\n"])
+def test_a_long_text_takes_linear_time(unit: str) -> None:
+    start = time.perf_counter()
+    pieces = chunk(unit * (300_000 // len(unit)))
+    assert time.perf_counter() - start < 5
+    assert len(pieces) < 12_000
