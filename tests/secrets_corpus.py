@@ -236,6 +236,32 @@ NAMED: dict[str, tuple[Maker, list[str]]] = {
             "credentials: admin / {}",
         ],
     ),
+    "shell": (
+        lambda rng: rng.choice(["Maple", "s3cret", "Tango"]) + _pick(rng, ALNUM, 8),
+        [
+            "mysql -u root -p{} mydb",
+            "redis-cli -h cache -a {} ping",
+            "curl -u admin:{} https://x.example.com",
+            'sshpass -p "{}" ssh bob@host',
+            'echo "{}" | sudo -S apt update',
+            'requests.get(url, auth=("admin", "{}"))',
+            'user.setPassword("{}")',
+            "docker run -e POSTGRES_PASSWORD={} postgres",
+            "ENV DB_PASSWORD {}",
+            "helm install app --set auth.password={}",
+            "define('DB_PASSWORD', '{}');",
+            "user=admin&password={}&next=1",
+            '{{"user": "bob", "pass": "{}"}}',
+            "| password | {} |",
+            "**Password:** {}",
+            "machine api.example.com login bob password {}",
+            "jdbc:postgresql://h/db?user=bob&password={}",
+        ],
+    ),
+    "other-language": (
+        lambda rng: rng.choice(["Sommer", "Soleil", "Verano"]) + str(rng.randrange(1000, 9999)) + "!",
+        ["Passwort ist {}", "mot de passe : {}", "contraseña: {}", "Kennwort: {}", "senha: {}", "密码: {}"],
+    ),
     "pin": (
         lambda rng: f"{rng.randrange(1000, 10**6)}",
         [
@@ -475,6 +501,193 @@ AccessTokenRefreshInterceptor
 authTokenProviderFactoryBean
 my-very-long-kebab-case-component-name-for-token-input
 com.example.security.token.JwtTokenProvider2
+password = input("Password: ")
+password = prompt("pw")
+password=password
+password=pw
+token=token
+PASSWORD=$1
+password: "{{password}}"
+password: "%s"
+password='%(password)s'
+user:password@example.com
+api_key = None
+API_KEY = "test"
+secret = secrets.token_hex(32)
+token = secrets.token_urlsafe(16)
+token = jwt.encode(payload, SECRET, algorithm="HS256")
+const password = req.body.password;
+const { password } = req.body;
+const secret = crypto.randomBytes(32).toString("hex")
+password_hash = hashlib.sha256(password.encode()).hexdigest()
+password_digest: $2b$12$KIXQ4YQ0Zr0b0e5o5J5o5uJ5o5J5o5J5o5J5o5J5o5J5o5J5o5J5o
+password = "$2b$12$KIXQ4YQ0Zr0b0e5o5J5o5uJ5o5J5o5J5o5J5o5J5o5J5o5J5o5J5o"
+The password is 12 characters long
+The password is too short
+the password is in 1Password
+the password is at the bottom of the router
+the password is case-sensitive
+the wifi password is on the fridge
+the password is the same as last year
+my password is not working
+the password is base64-encoded
+the password is hashed with sha256
+the password is stored in AWS Secrets Manager
+The token is a UUID v4
+the token is signed with HS256
+token is 32 bytes
+the token is passed as X-Auth-Token
+the secret is mounted at /run/secrets/db
+the api key is set via OPENAI_API_KEY
+The key is the user's email
+The secret is rotated every 30d
+token: 550e8400-e29b-41d4-a716-446655440000
+session_id = 550e8400-e29b-41d4-a716-446655440000
+trace_id: 4bf92f3577b34da6a3ce929d0e0e4736
+etag: "33a64df551425fcc55e4d42a148795d9f25f89d4"
+md5: 5d41402abc4b2a76b9719d911017c592
+sha1 = da39a3ee5e6b4b0d3255bfef95601890afd80709
+checksum=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+css-1q2w3e4r5t6y7u8i9o0p
+https://cdn.example.com/app.4f3c2b1a9d8e7f60.js
+https://docs.google.com/document/d/1aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789abcdef/edit
+https://example.com/reset?token=<token>
+https://example.com/a?key=name&sort=asc
+ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7v1a2b3c4d5e6f7g8h9i0 user@host
+ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJk2l3m4n5o6p7q8r9s0t1u2v3w4x5y6z7A8B9C0D user@host
+-----BEGIN RSA PRIVATE KEY-----
+...
+-----END RSA PRIVATE KEY-----
+ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+AKIAXXXXXXXXXXXXXXXX
+OPENAI_API_KEY=sk-...
+ANTHROPIC_API_KEY=your-key-here
+api_key="YOUR_API_KEY_HERE"
+token: "<your-token>"
+password: "<password>"
+Set the `API_KEY` environment variable
+Run `export API_KEY=...` first
+primaryKey: true
+keyPath: "id"
+accessKey="s"
+<button accesskey="s">
+hotkey: ctrl+shift+p
+api_key: str = Field(..., env="API_KEY")
+password: SecretStr = Field(default=..., min_length=8)
+password TEXT NOT NULL,
+ALTER TABLE users ADD COLUMN password VARCHAR(255)
+if (!password || password.length < 8)
+password?.length
+expect(password).toBe("secret")
+token_type: bearer
+"token_type": "Bearer",
+grant_type=client_credentials
+scope=openid profile email
+csrf_token = form.csrf_token.data
+{% csrf_token %}
+<input type="hidden" name="csrf_token" value="{{ csrf_token() }}">
+Authorization: Bearer YOUR_TOKEN
+Authorization: Basic <credentials>
+Authorization: Bearer ${TOKEN}
+"Authorization": `Bearer ${token}`
+const auth = "Bearer " + token
+tokens per second: 1234
+tokens: 15234
+Total tokens: 128k
+context window of 200000 tokens
+prompt_tokens=1532 completion_tokens=201
+tokenizer: cl100k_base
+tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+hf_model = "sentence-transformers/all-MiniLM-L6-v2"
+secret santa is on 2024-12-20
+key takeaways: 1) ship 2) learn
+The key difference is O(n) vs O(n^2)
+keyboard shortcut: Ctrl+K
+"key": "Ctrl+Shift+K"
+key=lambda x: x[1]
+sorted(items, key=itemgetter(1))
+cache_key=user:123:profile
+Redis key: session:12345
+partition key is tenant_id
+s3 key: backups/2024/01/db.dump
+public key: 04a1b2c3d4e5f6
+ssh key fingerprint SHA256:nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY8
+license: MIT
+author = "John Doe <john@example.com>"
+npm install @types/node@18.0.0
+pip install requests==2.31.0
+Version 3.11.7 (main, Dec  4 2023)
+Call me at 555-0123 after 1800
+room 4921
+code 404
+Order number 99812345
+pin: 7
+zip code 94107
+error code: 10054
+area code is 0316
+The exit code is 1
+area code: 0316
+product code: 4411
+discount code is SAVE20
+source code is 10000 lines
+the code is 1200 lines long
+password reset code expires in 10 minutes
+Password1 is a bad password
+the default password policy requires 12+ chars
+password must match ^[A-Za-z0-9]{8,}$
+passwords: 12345 leaked in breach
+login: bob
+login as: root
+user login at 10:45
+log in with SSO/SAML2
+credentials are in ~/.aws/credentials
+credentials: same-origin
+credentials: "include"
+withCredentials: true
+auth: { type: "oauth2" }
+basic auth with username:password
+http://localhost:3000
+redis://:@localhost:6379
+postgres://postgres:postgres@localhost:5432/test
+https://username:password@proxy.example.com:8080
+amqp://guest:guest@localhost
+image: redis:7-alpine@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+resolved "https://registry.yarnpkg.com/lodash/-/lodash-4.17.21.tgz#679591c564c3bffaae8454cf0b3df370c3d6911c"
+  integrity sha512-v2kDEe57lecTulaDIuNTPy3Ry4gLGJ6Z1O3vE1krgXZNrsQ+LFTGHVxVjcXPs17LhbZVGedAJv8XZ1tvj5FvSg==
+font: url(data:font/woff2;base64,d09GMgABAAAAAAUoAA0AAAAACZgAAATTAAEAAAAAAAAAAAAA)
+arn:aws:secretsmanager:us-east-1:123456789012:secret:prod/db-AbCdEf
+projects/123/secrets/my-secret/versions/latest
+secret: projects/my-proj/secrets/db-pass
+keyvault: https://myvault.vault.azure.net/secrets/dbpass/ec96f02080254f109c51a1f14cdb1931
+SecretId='prod/db/password'
+getSecret("prod/db/password")
+passwordInput.value = ""
+passwordField.setText(user.getPassword());
+String token = request.getHeader("X-Auth-Token");
+var token = localStorage.getItem('access_token');
+token := os.Getenv("GITHUB_TOKEN")
+let token = env::var("API_TOKEN")?;
+$password = $_POST['password'];
+$token = Str::random(60);
+password = PasswordField("Password", validators=[DataRequired()])
+@password = params[:password]
+password: user.password_v2
+token = auth_token_2
+secretKey = keyGenerator1
+const apiKey = config.apiKeys[0]
+self.api_key = api_key or os.environ.get("KEY")
+private_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+"secretOrKey": "jwtConstants.secret"
+token.split(".")[1]
+console.error("Bad token: " + err)
+logger.info("password changed for user 12345")
+TypeError: token: expected str, got NoneType
+test("rejects wrong password: returns 401")
+it('token: refreshes after 3600s')
+feat(auth): token refresh (#1234)
+fix: password reset (closes #42)
+docs: secret rotation 2024-06-01
 """.strip().splitlines()
 
 

@@ -16,7 +16,7 @@ _PRIVATE_TAG = re.compile(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
 # Coarse signs that any rule could apply; without one the rules are not even imported.
 _SUSPICIOUS = re.compile(
     r"pass|pwd|\bpw\b|secret|token|key|cred|auth|bearer|\bpin\b|\bcode\b|combination|://|identified|login|log in"
-    r"|curl|[?&;]sig="
+    r"|curl|mysql|mariadb|redis-cli|sudo|wort|woord|contrase|senha|пароль|密码|パスワード|[?&;]sig="
     r"|[a-z0-9]{2,9}[_~.:-][a-z0-9_-]{16}|[a-z0-9+/]{20}",
     re.IGNORECASE,
 )  # fmt: skip

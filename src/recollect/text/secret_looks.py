@@ -10,7 +10,8 @@ import re
 from collections import Counter
 
 _PLACEHOLDER = re.compile(
-    r"x{4,}|\*{3,}|\.{3}|…|•|redacted|\[private\]|^<.*>?$|^\[.*\]$|^\$|^%\w+%$|\$\{|\{\{|\$\(|<[a-z_ -]+>|^\{.*\}$"
+    r"x{4,}|\*{3,}|\.{3}|…|•|redacted|\[private\]|^<.*>?$|^\[.*\]$|^\$|^%\w+%$|^%[(sd]|\$\{|\{\{|\$\("
+    r"|<[a-z_ -]+>|^\{.*\}$"
     r"|^_{2,}|^(.)\1+$",
     re.IGNORECASE,
 )
@@ -76,6 +77,11 @@ _SPOKEN_WORDS = frozenset(re.findall(r"\w+", """
     hidden rotated reset changed updated unknown needed optional valid shared leaked exposed stale revoked generated
     readable blank null none unset test
 """))  # fmt: skip
+_SIGNING_NAME = re.compile(
+    r"(?:jwt|session|cookie|app|flask|django|auth|signing|client|api)[_-]?secret|secret[_-]?key", re.I
+)
+_PATTERN = re.compile(r"\[[A-Za-z0-9]-[A-Za-z0-9]|\(\?|\{\d+,\d*\}")  # a regular expression for a secret, not one
+_PASS_WORD = re.compile(r"(?:by|com|tres|sur|over|under|encom)pass\W*$")
 _QUOTES = "\"'`“”‘’*"
 
 
@@ -119,6 +125,8 @@ def bearer(value: str, before: str = "") -> bool:
 def url_password(value: str, before: str = "") -> bool:
     """A password in its fixed place: anything but a placeholder or a reference."""
     bare = value.strip("{}<>")
+    if before.endswith(f"://{value}:"):  # a service's own default, such as guest:guest
+        return False
     return not (_PLACEHOLDER.search(value) or bare.lower() in _NOTHING or _EXAMPLE_WORD.search(value) or bare != value
                 or bare.lower() in ("pass", "pwd", "pw", "passwd") or re.match(r"^[:%{]|^\d{1,5}$", value)
                 or re.match(r"^[A-Z_]+$", value))  # fmt: skip
@@ -136,7 +144,7 @@ def assigned_value(value: str, before: str = "") -> bool:
     """A value given to a name such as `password`, `api_key`, `client_secret`."""
     value = value.rstrip(".,;:") if not _quoted(before) else value.strip()
     name = before.lower()
-    if _refused(value) or _NOT_SECRET_NAME.search(name):
+    if _refused(value) or _NOT_SECRET_NAME.search(name) or _PASS_WORD.search(name):
         return False
     if " " in value:
         return "passphrase" in name and _quoted(before) and len(value.split()) > 3
@@ -178,6 +186,10 @@ def spoken_value(value: str, before: str = "") -> bool:
     password = bool(re.search(r"(?i)pass|pwd|pw\b|credential", before))
     if len(bare) < 4 or _refused(bare) or _ADDRESS.match(bare) or bare.lower() in _SPOKEN_WORDS or _DATE.match(bare):
         return False
+    if _UUID.match(bare) or re.search(r"(?i)-(?:\w+ed|based|only|like|style|bits?|bytes?|sensitive)$", bare):
+        return False
+    if _IDENTIFIER.match(bare) and re.search("[._]", bare):
+        return False
     if bare.isdigit():
         return password and 4 <= len(bare) <= 12
     if quoted and password and len(bare) >= 6 and re.search(r"(?i)(?:is|was|are|to|as|be)\W*$", before):
@@ -202,13 +214,13 @@ def adjacent_value(value: str, before: str = "") -> bool:
 
 
 def _refused(value: str) -> bool:
-    if len(value) < 4 or len(set(value)) < 3 or value.lower() in _NOTHING:
+    if len(value) < 4 or len(set(value)) < 3 or value.lower() in _NOTHING or value.endswith("("):
         return True
     if _PLACEHOLDER.search(value) and not re.match(r"^\$[^{(A-Za-z_]|^\$\w*[^\w{(]", value):
         return True
     if _HASH.match(value) or _DIGEST.match(value) or _TECHNICAL.match(value) or _REFERENCE.match(value):
         return True
-    if _path_like(value):
+    if _path_like(value) or _PATTERN.search(value):
         return True
     return bool(_EXAMPLE_WORD.search(value)) and (
         entropy(value) < 3.9 or bool(re.search(r"(?i)your|example|placeholder", value))
@@ -264,6 +276,8 @@ def _only_named(value: str, before: str, password: bool) -> bool:
             )
         if re.search(r"[.=]\w*$", value) and _IDENTIFIER.match(value.rstrip("=")):
             return True
+    if _quoted(before) and len(value) >= 16 and _SIGNING_NAME.search(before):
+        return False
     return _name_like(value) and (
         not password or value.lower().startswith(("pass", "my", "db", "user")) or "_" in value
     )
@@ -271,6 +285,9 @@ def _only_named(value: str, before: str, password: bool) -> bool:
 
 def _letters_secret(value: str, password: bool, before: str) -> bool:
     """Letters and hyphens only: a long unbroken run may be a passphrase, four joined words one given as password."""
+    if re.search(r"pass(?:word|wd)[\"'`\]]*\s*=\s*[\"']$", before.lower()) and value.isalpha() and value.islower():
+        return len(value) >= 8 and value not in _SPOKEN_WORDS
     if value.isalpha():
         return value.islower() and len(value) >= 16 and _quoted(before) and (password or "secret" in before.lower())
-    return password and _quoted(before) and value.count("-") >= 3 and value.replace("-", "").isalpha()
+    strong_name = password or bool(_SIGNING_NAME.search(before))
+    return strong_name and _quoted(before) and value.count("-") >= 3 and value.replace("-", "").isalpha()

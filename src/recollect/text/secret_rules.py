@@ -47,7 +47,7 @@ _KEYS_AND_CLOUDS = (
     Rule(
         "aws-secret-key",
         ("aws", "akia", "asia", "secretaccesskey", "secret_access_key", "secret access key"),
-        rf"(?i)(?:aws|secret.?access.?key|A[KS]IA[A-Z0-9]{{16}})(?s:.){{0,80}}?[^A-Za-z0-9/+=]({_B64}{{40}})"
+        rf"(?i)(?:aws|secret.?access.?key|A[KS]IA[A-Z0-9]{{16}})(?s:.){{0,80}}?[^A-Za-z0-9/+]({_B64}{{40}})"
         rf"(?:[^A-Za-z0-9/+=]|$)",
         looks.base64_like,
     ),
@@ -97,7 +97,7 @@ _CODE_AND_CHAT = (
     Rule("discord-webhook", ("/api/webhooks/",), r"discord(?:app)?\.com/api/webhooks/[0-9]{5,25}/([A-Za-z0-9_-]{30,})"),
     Rule("teams-webhook", ("webhook.office.com",), r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/_-]{40,})"),
     _token("discord-token", f"[MNO][A-Za-z0-9_-]{{23,28}}\\.{_URL64}{{6}}\\.{_URL64}{{27,45}}", "discord-token"),
-    _token("telegram-token", f"[0-9]{{8,10}}:{_URL64}{{35}}", "telegram-token"),
+    _token("telegram-token", f"[0-9]{{8,10}}:{_URL64}{{34,36}}", "telegram-token"),
     _token("npm-token", "npm_[A-Za-z0-9]{36,}", "npm_"),
     _token("pypi-token", f"(?:pypi|testpypi)-{_URL64}{{40,}}", "pypi-"),
     _token("rubygems-token", "rubygems_[0-9a-f]{40,}", "rubygems_"),
@@ -148,7 +148,8 @@ _PAY_MAIL_AI = (
 
 # A name of something secret, with what may stand before and after it, as in `prod.dbPassword2` or `X-Api-Key`.
 _NAME = (
-    r"(?:pass(?:word|wd|phrase|code)|passwort|pwd|secret|token|credentials?|conn(?:ection)?[_-]?string"
+    r"(?:pass(?:word|wd|phrase|code|wort)?|pwd|kennwort|wachtwoord|mot de passe|contraseña|senha|пароль|密码|パスワード"
+    r"|secret|token|credentials?|conn(?:ection)?[_-]?string"
     r"|(?:api|app|auth|access|secret|private|encryption|encrypt|signing|sign|master|session|license|client|service"
     r"|account"
     r"|jwt|hmac|shared|webhook|deploy|storage|admin|cipher|crypto|aes|root|bot|consumer|security|sso|smtp"
@@ -158,11 +159,11 @@ _BEFORE = r"(?:[A-Za-z0-9_.$-]{0,60}[A-Za-z0-9_.$\[\"'-])?"
 _AFTER = (
     r"(?:[_-]?(?:[0-9]{1,2}|value|prod|production|dev|test|staging|live|base64|b64|raw|plain|text|key|string|hex))?"
 )
-_TYPE = r"(?:\??:\s?[A-Za-z_][A-Za-z0-9_.\[\]| ]{0,30}?\s?)?"
-_SIGN = r"(?:\s{0,4}(?:=>|:=|\?=|==?|:{1,2})\s{0,4}|=3D|%3D)"
-_SEPARATOR = rf"\\?[\"'`]?\]?\)?(?:{_TYPE}{_SIGN}|[\"'`]\s?,\s?|\s?\|\s?)"
+_TYPE = r"(?:\??:\s?&?[A-Za-z_][A-Za-z0-9_.\[\]<>:| ]{0,30}?\s?)?"
+_SIGN = r"(?:\s{0,4}(?:=>|:=|\?=|==?|:{1,2})\*{0,2}\s{0,4}|=3D|%3D)"
+_SEPARATOR = rf"\\?[\"'`*]{{0,2}}\]?\)?(?:{_TYPE}{_SIGN}|\s\|\s)"
 _QUOTED = r"[bru]?\\?(?:\"((?:[^\"\\\n]|\\[^\n\"]){3,300})|'((?:[^'\\\n]|\\[^\n']){3,300})|`([^`\n]{3,300})`)"
-_BARE = r"([^\s\"'`,;<>(){}\[\]|&\\][^\s\"'`,;<>(){}|&\\]{3,300})"
+_BARE = r"([^\s\"'`,;<>(){}\[\]|&\\*][^\s\"'`,;<>(){}\[\]|&\\]{3,300}\(?)"  # a call is taken along, to be refused
 
 _GENERAL = (
     _token("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?", "eyj"),
@@ -195,8 +196,22 @@ _GENERAL = (
          r"(?i)(?:--(?:[a-z]{1,20}-){0,2}(?:pass(?:word|wd|phrase)?|token|secret|(?:api|access|auth|secret"
          r"|account)-?key)(?:[= ]\s?)|sshpass\s+-p\s?)[\"']?([^\s\"'`]{4,300})",
          looks.flag_value),
-    Rule("assigned-secret", (), rf"(?i){_BEFORE}{_NAME}{_AFTER}{_SEPARATOR}(?:{_QUOTED}"
-         rf"|{_BARE})", looks.assigned_value),
+    Rule("flag-password", ("mysql", "mariadb", "redis-cli"),
+         r"(?:(?:mysql[a-z]*|mariadb[a-z-]*)\s[^\n|]{0,80}?-p|redis-cli\s[^\n|]{0,60}?-a\s{1,3})[\"']?([^\s\"'`]{5,120})",
+         looks.adjacent_value),
+    Rule("piped-password", ("sudo -s",),
+         r"echo\s+(?:-n\s+)?[\"']?([^\s\"'`|]{4,120})[\"']?\s?\|\s?sudo\s+-S", looks.url_password),
+    Rule("passed-password", ("auth=", "auth ="),
+         r"(?i)auth\s?=\s?\(\s?[\"'][^\"'\n]{1,80}[\"']\s?,\s?[\"']([^\"'\n]{4,120})", looks.url_password),
+    Rule("passed-password", ("set",),
+         r"(?i)set_?(?:[a-z]{1,20}_?)??(?:password|secret|token|api_?key)\(\s?(?:[\"'][^\"'\n]{1,60}[\"']\s?,\s?)?"
+         r"[\"']([^\"'\n]{4,300})[\"']", looks.assigned_value),
+    Rule("env-password", ("env ", "setx ", "set "),
+         r"(?:ENV|ARG|setx|set)\s+[A-Za-z0-9_]{0,40}(?:PASSWORD|PASSWD|SECRET|TOKEN|API_KEY)\s+[\"']?"
+         r"([^\s\"'=]{6,300})", looks.adjacent_value),
+    Rule("assigned-secret", (),
+         rf"(?i){_BEFORE}{_NAME}{_AFTER}(?:{_SEPARATOR}(?:{_QUOTED}|{_BARE})|[\"'`]\s?,\s?{_QUOTED})",
+         looks.assigned_value),
     Rule("assigned-key", (), rf"(?i){_BEFORE}[a-z0-9][_-]key[\"'`]?\]?{_SIGN}(?:{_QUOTED}|"
          rf"([A-Za-z0-9_+/.~-]{{16,300}}={{0,2}}))", looks.assigned_key),
     Rule("spoken-pin", ("pin", "code", "combination"),
@@ -205,13 +220,24 @@ _GENERAL = (
          r" (?:code|combination|pin)|combination)(?: (?:for|to|of|on|at) [^\n.:;=]{1,50}?)?(?: (?:is|was|=)(?: now"
          r"| still)?|:|=|\s?->)?:? ?[\"'`#]?([0-9][0-9 -]{2,10}[0-9]#?)",
          looks.spoken_pin),
-    Rule("spoken-password", ("pass", "pwd", "key", "secret", "token", "credential", " pw"),
-         r"(?i)(?:^|[^A-Za-z0-9_])(?:pass ?(?:word|phrase|code|wort)|pwd|pw|(?:api|access|secret|private|license"
-         r"|account) ?key|secret|token|credentials?)"
-         r"(?:\s+(?:for|to|of|on|at|in)\s+[^\n:;=]{1,60}?)?(?:\s+(?:is|was|are|will be|should be|must be|to be|to"
+    Rule("spoken-password", ("pass", "pwd", "key", "secret", "token", "credential", "pw", "wort", "contrase", "senha"),
+         r"(?i)(?:^|[^A-Za-z0-9_])(?:pass ?(?:word|phrase|code|wort|wd|e)?|pwd|pw|kennwort|contraseña|senha"
+         r"|(?:api|access|secret|private|license|account) ?key|secret|token|credentials?)"
+         r"(?:\s+(?:for|to|of|on|at|in)\s+[^\n:;=]{1,60}?)?"
+         r"(?:\s+(?:is|ist|est|es|war|was|are|will be|should be|must be|to be|to"
          r"|set to|changed to|reset to|as)|\s?[:=]|\s?->)"
          r"(?:\s+(?:now|currently|still|just|simply|set to|changed to|always|actually|called|again))*:?\s+"
          r"([\"'`“‘*]{0,2}[^\s]{4,120})", looks.spoken_value),
+    Rule("spoken-password", ("from",),
+         r"(?i)(?:password|passcode|passphrase|pin|token|api key)\s[^\n]{0,30}?\bfrom\s+([^\s]{4,120})\s+to\s",
+         looks.spoken_value),
+    Rule("spoken-password", ("from",),
+         r"(?i)(?:password|passcode|passphrase|pin|token|api key)\s[^\n]{0,30}?\bfrom\s+[^\s]{4,120}\s+to\s+"
+         r"([^\s]{4,120})",
+         looks.spoken_value),
+    Rule("spoken-password", ("token", "key", "secret"),
+         r"(?i)(?:^|[^A-Za-z0-9_])(?:token|api key|access key|secret)\s+[\"'`(]?([A-Za-z0-9_+/=.~-]{16,300})",
+         looks.random),
     Rule("spoken-password", ("pass", "pwd"),
          r"(?i)(?:^|[^A-Za-z0-9_])(?:password|passcode|passphrase|pwd)\s+([\"'`(]?[^\s]{6,120})", looks.adjacent_value),
     Rule("spoken-password", ("login", "log in", "credentials", "creds"),
@@ -225,11 +251,11 @@ RULES = (*_KEYS_AND_CLOUDS, *_CODE_AND_CHAT, *_PAY_MAIL_AI, *_GENERAL)
 # Kinds without a literal marker: their shape is the marker. All are bounded, so this stays linear.
 SHAPES = {
     "discord-token": re.compile(r"\b[MNO][\w-]{23,28}\.[\w-]{6}\.[\w-]{27}", re.ASCII),
-    "telegram-token": re.compile(r"\b\d{8,10}:[\w-]{35}", re.ASCII),
+    "telegram-token": re.compile(r"\b\d{8,10}:[\w-]{34}", re.ASCII),
     "twilio-key": re.compile(r"\b(?:AC|SK)[0-9a-f]{32}\b"),
     "assigned-secret": re.compile(
-        r"(?:pass(?:w|p|c)|pwd|secret|token|credential|[a-z][_. -]?key|string)[a-z0-9_\"'`\])\\ ?-]{0,20}(?:[=:|,]"
-        r"|%3d)", re.IGNORECASE
+        r"(?:pass|pwd|secret|token|credential|[a-z][_. -]?key|string|wort|woord|contrase|senha|пароль|密码|パスワード)"
+        r"[a-zñ0-9_\"'`*\])\\ ?-]{0,20}(?:[=:|,]|%3d)", re.IGNORECASE
     ),
     "assigned-key": re.compile(r"[a-z0-9][_-]key[\"'`\]]{0,2} {0,4}[=:]", re.IGNORECASE),
 }  # fmt: skip
