@@ -299,7 +299,8 @@ def test_any_printable_text_survives_the_file(space: str, tmp_path_factory: pyte
 
 def test_loading_defaults_imports_neither_toml_nor_difflib(tmp_path: Path) -> None:
     script = "import sys; from recollect.config import load_settings; load_settings(); print(*sys.modules)"
-    environ = {**os.environ, "RECOLLECT_HOME": str(tmp_path)}
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+    environ["RECOLLECT_HOME"] = str(tmp_path)
     done = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
     assert not {"tomllib", "difflib", "tempfile", "importlib.metadata"} & set(done.stdout.split())
 
