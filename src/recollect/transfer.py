@@ -46,20 +46,23 @@ def export(store: Store, where: Filter) -> Iterator[dict[str, Any]]:
 
 def import_rows(
     store: Store, space: Space, rows: Iterable[Mapping[str, Any]], op: Operation, limits: Limits,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None, dry_run: bool = False,
 ) -> Imported:  # fmt: skip
-    """One operation, one transaction per batch: a kill leaves whole batches, and importing again finishes the work."""
+    """One operation, one transaction per batch: a kill leaves whole batches, and importing again finishes the work.
+
+    A dry run only reads; it counts a text that a live note of another uid has as new.
+    """
     total = Imported(operation=op.id)
     batch: list[tuple[int, Mapping[str, Any]]] = []
     for number, row in enumerate(rows, 1):
         batch.append((number, row))
         if len(batch) == BATCH:
-            total = _import_batch(store, space, batch, op, limits, total)
+            total = _import_batch(store, space, batch, op, limits, total, dry_run)
             batch = []
             if progress is not None:
                 progress(number)
     if batch:
-        total = _import_batch(store, space, batch, op, limits, total)
+        total = _import_batch(store, space, batch, op, limits, total, dry_run)
         if progress is not None:
             progress(batch[-1][0])
     return total
@@ -72,6 +75,7 @@ def _import_batch(
     op: Operation,
     limits: Limits,
     total: Imported,
+    dry_run: bool,
 ) -> Imported:
     ready: list[Note] = []
     skipped = list(total.skipped)
@@ -80,7 +84,7 @@ def _import_batch(
             ready.append(prepare(draft_of(row), space.name, limits, op.at_ms).note)
         except RecollectError as trouble:
             skipped.append((number, trouble.message))
-    with store.transaction([space.id]):
+    with store.snapshot() if dry_run else store.transaction([space.id]):
         known = {note.uid: note for note in store.notes([Ref("note", None, note.uid) for note in ready], [space.id])}
         new, updated, restored = [], [], []
         for note in ready:
@@ -92,7 +96,7 @@ def _import_batch(
                 restored.append(_onto(old, note, limits))
             elif audit.image(old) != audit.image(note) and note.updated_ms > old.updated_ms:
                 updated.append(_onto(old, note, limits))
-        done = store.apply(op, space.id, [*new, *updated, *restored])
+        done = [] if dry_run else store.apply(op, space.id, [*new, *updated, *restored])
     twins = sum(1 for one in done if one.duplicate)
     changed = len(new) + len(updated) + len(restored)
     return replace(

@@ -1,0 +1,105 @@
+"""Where backups are kept, what they are called, and how one is brought back.
+
+A backup's name says which store it is of and when it was made (UTC). The store in the home folder is called by its
+plain name; any other store also by a mark of its path, so that the newest backup of one is never taken for another's.
+"""
+
+import hashlib
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from recollect.config import STORE_URL_SCHEMES, Settings
+from recollect.errors import InvalidInput, NotFound, StoreCorrupt, StoreForeign
+from recollect.files import make_private_folder
+from recollect.store.opening import open_store
+from recollect.upkeep import check
+
+_TIME = r"\d{8}T\d{6}Z(-\d+)?"
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    path: Path
+    bytes: int
+    created_ms: int
+
+
+def folder(settings: Settings) -> Path:
+    return settings.home / "backups"
+
+
+def new_path(settings: Settings, at_ms: int, mark: str = "") -> Path:
+    """A free name in the backups folder, which is made if it is missing."""
+    place = folder(settings)
+    make_private_folder(place)
+    stem = f"{_stem(settings)}{mark}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(at_ms / 1000))}"
+    names = (f"{stem}.db" if number == 1 else f"{stem}-{number}.db" for number in range(1, 10_000))
+    return next(place / name for name in names if not (place / name).exists())
+
+
+def listed(settings: Settings) -> list[Backup]:
+    """Every backup in the folder, newest first, whichever store it is of."""
+    found = [Backup(path, status.st_size, status.st_mtime_ns // 1_000_000) for path in folder(settings).glob("*.db")
+             if not path.name.startswith(".") and (status := path.stat())]  # fmt: skip
+    return sorted(found, key=lambda backup: (backup.created_ms, backup.path.name), reverse=True)
+
+
+def chosen(settings: Settings, name: str | None) -> Path:
+    """The backup meant by a path, a name in the folder, or nothing: then the newest of this very store."""
+    if name is None:
+        own = re.compile(rf"{re.escape(_stem(settings))}-{_TIME}\.db")
+        newest = [backup.path for backup in listed(settings) if own.fullmatch(backup.path.name)]
+        if not newest:
+            raise NotFound(f"no backup of {_file(settings)} in {folder(settings)}", hint="name the file to restore")
+        return newest[0]
+    for path in (Path(name), folder(settings) / name, folder(settings) / f"{name}.db"):
+        if path.is_file():
+            return path
+    raise NotFound(f"no backup {name!r}", hint="`recollect backup list` shows them")
+
+
+def restore(settings: Settings, source: Path, at_ms: int) -> Path | None:
+    """Brings a backup back, after it was checked; returns where the content before is now."""
+    from recollect.store.sqlite import restoring
+
+    path = _file(settings)
+    if path.exists() and path.samefile(source):
+        raise InvalidInput(f"{source} is the store itself", hint="name a backup: `recollect backup list`")
+    make_private_folder(path.parent)
+    staged = path.with_name(f".{path.name}.{os.getpid()}.restore")
+    try:
+        restoring.copy(source, staged)
+        _refuse_unsound(staged, source)
+        return restoring.put_in_place(staged, path, new_path(settings, at_ms, mark="-before-restore"))
+    finally:
+        restoring.discard(staged)
+
+
+def _refuse_unsound(copy: Path, source: Path) -> None:
+    """Opens the copy as a store and runs every check on it; what can be rebuilt does not count."""
+    try:
+        store = open_store(str(copy), busy_seconds=1.0, durability="full", create=False)
+    except StoreForeign:
+        raise StoreForeign(f"{source} is not a recollect store", hint="`recollect backup list` shows copies") from None
+    try:
+        bad = [finding for finding in check(store) if not finding.ok and not finding.fixable]
+    finally:
+        store.close()
+    if bad:
+        raise StoreCorrupt(f"{source} is damaged: {bad[0].detail}", hint="choose another: `recollect backup list`")
+
+
+def _file(settings: Settings) -> Path:
+    if settings.store.startswith(STORE_URL_SCHEMES):
+        raise InvalidInput("a PostgreSQL store is not restored from here", hint="use pg_dump and pg_restore")
+    return Path(settings.store)
+
+
+def _stem(settings: Settings) -> str:
+    path = _file(settings)
+    if path == settings.home / "memory.db":
+        return path.stem
+    return f"{path.stem}-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
