@@ -32,7 +32,7 @@ def test_secrets_are_found_overall_and_in_every_kind() -> None:
 
 def test_what_only_looks_like_a_secret_stays() -> None:
     changed = [(line, clean(line).text) for _, line in NEGATIVES if clean(line).text != line]
-    assert len(changed) / len(NEGATIVES) <= 0.02, changed
+    assert len(changed) / len(NEGATIVES) <= 0.01, changed
 
 
 def test_the_whole_corpus_in_one_text_is_cleaned_too() -> None:
@@ -171,6 +171,6 @@ def test_ordinary_text_does_not_load_the_matcher() -> None:
     code = (
         "import sys; from recollect.text.redact import clean;"
         "clean('We chose PostgreSQL for billing. The office moves to Graz in May; see src/app/main.rs.');"
-        "sys.exit('re2' in sys.modules or 'recollect.text.secret_rules' in sys.modules)"
+        "sys.exit('re2' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
