@@ -37,7 +37,7 @@ def _vector(text: str) -> list[float]:
     for term in query_terms(text, limit=_ALL):  # leaves out stop words
         number = fnv1a(term)
         weight = 1 + math.log(max(1, counts[term]))
-        vector[number % DIMS] += weight if number >> 63 else -weight
+        vector[number % DIMS] += weight if number >> 8 & 1 else -weight  # FNV mixes its low bits best
     length = math.sqrt(sum(value * value for value in vector))
     return [value / length for value in vector] if length else vector
 
