@@ -5,11 +5,12 @@ Rules that hold for every verb:
   every key, so that an engine can be partitioned by it.
 - one write verb for notes, `apply`: compare-and-set on the revision, the image before the change kept as a
   revision, chunks and index rows replaced, one event appended; all of a call or nothing.
-- `transaction(spaces)` groups verbs; inside it the calling thread sees its own writes, others see none of them.
+- `transaction(spaces)` groups verbs; inside it the calling thread sees its own writes, others see none of them. A
+  verb that fails inside is undone alone, so the caller may go on.
 - chunks, terms and vectors are derived: they exist for notes in a searchable state, for turns and for files, and
   can be rebuilt from what is canonical. A chunk has exactly one owner.
-- vectors are kept by (chunk, model) and carry a change number that rises in the store; removals are logged under
-  the same numbers, so a reader can follow both.
+- vectors are kept by (chunk, model), have length one, and carry a change number that rises in the store. An engine
+  that answers from a copy in memory logs removals too, so that every reader can follow both.
 - use counters are outside what is canonical: `record_use` may drop them when the store is busy.
 
 `recollect.testing.StoreContract` is the executable form of this page; it runs over every engine.
@@ -140,7 +141,8 @@ class Store(Protocol):
 
     # -- notes ----------------------------------------------------------------------------------------------------
 
-    def apply(self, op: Operation, space: int, changes: Sequence[Change]) -> list[Applied]: ...
+    def apply(self, op: Operation, space: int, changes: Sequence[Change]) -> list[Applied]:
+        """Changes in the order given: a later one sees what an earlier one did to the texts of the space."""
 
     def notes(self, refs: Sequence[Ref], spaces: Sequence[int]) -> list[Note]:
         """The notes that exist among `refs`, in any state, in the order asked."""
@@ -156,10 +158,13 @@ class Store(Protocol):
 
     def events(self, spaces: Sequence[int], since: int = 0, limit: int = 1000) -> list[Event]: ...
 
+    def latest_events(self, spaces: Sequence[int], limit: int) -> list[Event]:
+        """The newest events, newest first."""
+
     def operation(self, operation: str, spaces: Sequence[int]) -> list[Event]: ...
 
     def erase(self, op: Operation, spaces: Sequence[int], notes: Sequence[str], sessions: Sequence[str]) -> Erased:
-        """Removes every trace of notes and sessions; their events stay, without salt."""
+        """Removes every trace of notes and sessions; their events stay, without salt, and others' links to them too."""
 
     # -- sessions -------------------------------------------------------------------------------------------------
 
@@ -225,7 +230,7 @@ class Store(Protocol):
 
     def record_use(self, uses: Sequence[Use]) -> bool: ...
 
-    def usage(self, note_ids: Sequence[int]) -> dict[int, Usage]: ...
+    def usage(self, note_ids: Sequence[int], spaces: Sequence[int]) -> dict[int, Usage]: ...
 
     def stats(self, spaces: Sequence[int]) -> dict[str, Any]: ...
 

@@ -1,7 +1,7 @@
 """An exact scan in memory, one matrix per space, kept fresh by the store's change numbers.
 
 The truth is in the store. A matrix is loaded on the first search of its space; later searches read only vectors
-newer than the last one seen and mask chunks that were removed. Chunk ids are never reused, so a mask never lies.
+newer than the last one seen and mask the rows of chunks that were removed.
 """
 
 import threading
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class VectorSource(Protocol):
     def vector_rows(self, model_id: int, space: int, after: int) -> list[tuple[int, int, bytes]]: ...
 
-    def removed_rows(self, space: int, after: int) -> list[tuple[int, int]]: ...
+    def removed_rows(self, model_id: int, space: int, after: int) -> list[tuple[int, int]]: ...
 
     def allowed_chunks(self, where: Filter) -> list[int]: ...
 
@@ -30,16 +30,18 @@ class _Matrix:
         self.change = 0
         self.removal = 0
         self.count = 0
-        self.ids: Any = None
+        self.ids: Any = None  # 0 where the row was removed: a chunk that leaves and comes back gets a new row
         self.rows: Any = None
-        self.removed: set[int] = set()
 
     def refresh(self, source: VectorSource, model_id: int, space: int) -> None:
         import numpy as np
 
-        for change, chunk_id in source.removed_rows(space, self.removal):
-            self.removal = max(self.removal, change)
-            self.removed.add(chunk_id)
+        gone = source.removed_rows(model_id, space, self.removal)
+        if gone:
+            self.removal = max(change for change, _ in gone)
+            if self.count:
+                known = self.ids[: self.count]
+                known[np.isin(known, [chunk_id for _, chunk_id in gone])] = 0
         new = source.vector_rows(model_id, space, self.change)
         if not new:
             return
@@ -49,8 +51,6 @@ class _Matrix:
         self.rows[self.count : self.count + len(new)] = block
         self.ids[self.count : self.count + len(new)] = [row[1] for row in new]
         self.count += len(new)
-        # A chunk that moved to another space and back has a removal and a vector: the vector is newer.
-        self.removed.difference_update(row[1] for row in new)
 
     def _grow(self, extra: int, dims: int) -> None:
         import numpy as np
@@ -65,13 +65,9 @@ class _Matrix:
             self.rows, self.ids = rows, ids
 
     def similarities(self, query: "np.ndarray[Any, Any]") -> tuple[Any, Any]:
-        import numpy as np
-
-        ids, scores = self.ids[: self.count], self.rows[: self.count] @ query
-        if self.removed:
-            keep = ~np.isin(ids, np.fromiter(self.removed, np.int64))
-            ids, scores = ids[keep], scores[keep]
-        return ids, scores
+        ids = self.ids[: self.count]
+        alive = ids != 0
+        return ids[alive], (self.rows[: self.count] @ query)[alive]
 
 
 class ExactScan:
@@ -84,6 +80,7 @@ class ExactScan:
         """The best `limit` chunks inside the filter. Exact: it widens until enough pass or none is left."""
         import numpy as np
 
+        query = np.asarray(query, np.float32)
         with self._lock:
             parts = [
                 self._fresh(model_id, space).similarities(query) for space in where.spaces if self._has(model_id, space)
@@ -110,10 +107,19 @@ class ExactScan:
 
         wanted = limit
         while True:
-            top = np.argpartition(-scores, wanted)[:wanted] if wanted < len(scores) else np.arange(len(scores))
+            top = _top(scores, wanted)
             top = top[np.lexsort((-ids[top], -scores[top]))]
             passing = {chunk.id for chunk in self._source.chunks([int(i) for i in ids[top]], where)}
             found = [(int(ids[row]), float(scores[row])) for row in top if int(ids[row]) in passing]
             if len(found) >= limit or wanted >= len(scores):
                 return found[:limit]
             wanted *= 4
+
+
+def _top(scores: Any, wanted: int) -> Any:
+    """The rows of the best `wanted` scores and all that tie with the last: which of them counts is not chance."""
+    import numpy as np
+
+    if not 0 < wanted < len(scores):
+        return np.arange(len(scores))
+    return np.flatnonzero(scores >= np.partition(scores, len(scores) - wanted)[len(scores) - wanted])

@@ -5,14 +5,14 @@ lanes, its schema, backup and checks. Statements are written with `?`; an engine
 always bound; what is formatted into SQL here is only placeholders and column names of our own.
 """
 
+from recollect.store.relational.chunks import ChunkTables
 from recollect.store.relational.numbers import Numbers
 from recollect.store.relational.reading import NoteReading
 from recollect.store.relational.sessions import SessionTables
 from recollect.store.relational.spaces import SpaceTables
-from recollect.store.relational.vectors import VectorTables
 
 __all__ = ["RelationalStore"]
 
 
-class RelationalStore(SpaceTables, NoteReading, SessionTables, VectorTables, Numbers):
+class RelationalStore(SpaceTables, NoteReading, SessionTables, ChunkTables, Numbers):
     """Everything of the contract that needs no dialect."""

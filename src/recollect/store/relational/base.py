@@ -1,10 +1,11 @@
 """What the shared tables need from an engine."""
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from recollect import audit
+from recollect.errors import RecollectError
 from recollect.store import Operation
 from recollect.store.relational.rows import Row, marks
 from recollect.types import ChunkDraft
@@ -33,9 +34,25 @@ class Engine:
     def snapshot(self) -> AbstractContextManager[None]:
         raise NotImplementedError
 
-    def _next_ids(self, name: str, count: int) -> range:
-        """`count` ids that were never handed out before."""
+    @contextmanager
+    def _savepoint(self) -> Iterator[None]:
+        """A verb that fails inside a transaction is undone alone, so that the caller may go on."""
+        self._rows("savepoint verb")
+        try:
+            yield
+        except BaseException:
+            with suppress(RecollectError):  # the connection may be gone: the first trouble is the one to report
+                self._rows("rollback to savepoint verb")
+                self._rows("release savepoint verb")
+            raise
+        self._rows("release savepoint verb")
+
+    def _next_ids(self, name: str, count: int) -> Sequence[int]:
+        """`count` rising ids that were never handed out before."""
         raise NotImplementedError
+
+    def _lock_registry(self) -> None:
+        """Holds off others who make spaces or models until the transaction ends."""
 
     def _move_vectors(self, column: str, owner: int, space: int) -> None:
         """Stores the vectors of an owner's chunks anew in another space, so that readers of both see the change."""

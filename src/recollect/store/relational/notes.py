@@ -11,7 +11,16 @@ from recollect import audit
 from recollect.errors import Conflict, NotFound
 from recollect.store import SEARCHABLE, Applied, Change, Erased, Operation
 from recollect.store.relational.base import Chains, ChunkOwner, Engine, scope_of
-from recollect.store.relational.rows import NOTE_COLUMNS, NOTE_FROM, NOTE_SELECT, batches, marks, note_of, note_values
+from recollect.store.relational.rows import (
+    NOTE_COLUMNS,
+    NOTE_FROM,
+    NOTE_SELECT,
+    Row,
+    batches,
+    marks,
+    note_of,
+    note_values,
+)
 from recollect.types import Link, Note
 
 _COLUMNS = NOTE_COLUMNS[1:]
@@ -19,7 +28,11 @@ _INSERT = f"insert into notes (id, space, {', '.join(_COLUMNS)}, salt) values ({
 _UPDATE = (
     f"update notes set space = ?, {', '.join(f'{name} = ?' for name in _COLUMNS)}, salt = ? where space = ? and id = ?"
 )
-_REVISION = "insert into revisions (space, note_id, rev, operation, at_ms, image, salt, moved_from) values (?, ?, ?, ?, ?, ?, ?, ?)"
+_REVISION = (
+    "insert into revisions (space, note_id, rev, operation, at_ms, image, salt, moved_from) "
+    "values (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_LINK = "insert into links (space, note_id, to_uid, kind) values (?, ?, ?, ?)"
 _HINT_AGAIN = "read the note again and repeat the change on its new revision"
 
 
@@ -30,7 +43,7 @@ class NoteTables(Engine):
             chains = Chains(self, op, sorted(spaces))
             batch = _Batch(self, space, self._live_texts(space, changes))
             done = [
-                batch.insert(change) if change.expected_rev == 0 else self._change(op, space, change, chains)
+                batch.insert(change) if change.expected_rev == 0 else self._change(op, space, change, chains, batch)
                 for change in changes
             ]
             batch.write(chains)
@@ -50,7 +63,7 @@ class NoteTables(Engine):
             found.update((row[0], Applied(row[1], row[2], row[3], duplicate=True)) for row in rows)
         return found
 
-    def _change(self, op: Operation, space: int, change: Change, chains: Chains) -> Applied:
+    def _change(self, op: Operation, space: int, change: Change, chains: Chains, batch: "_Batch") -> Applied:
         before, salt = self._current(space, change.note.uid)
         if before.rev != change.expected_rev:
             raise Conflict(f"note {before.id} is at revision {before.rev}, not {change.expected_rev}", hint=_HINT_AGAIN)
@@ -60,17 +73,24 @@ class NoteTables(Engine):
             self._refuse_second(home, note, before.id)
         moved_from = space if home != space else None
         image = audit.encode(audit.image(before))
-        self._rows(_REVISION, (home, before.id, before.rev, op.id, op.at_ms, image, salt, moved_from))
         values = list(note_values(note))
         values[_COLUMNS.index("rev")] = rev
         self._rows(_UPDATE, (home, *values, change.salt, space, before.id))
+        if home != space:
+            self._move_owned(before.id, space, home)
+        self._rows(_REVISION, (home, before.id, before.rev, op.id, op.at_ms, image, salt, moved_from))
         self._write_links(home, before.id, note.links, before.links)
         self._rescope(space, home, before, change)
         chains.append(home, note.uid, rev, change.digest)
         if home != space:
-            self._rows("update revisions set space = ? where note_id = ?", (home, before.id))
             chains.append(space, note.uid, rev, change.digest, verb="leave")
+        batch.changed(before, note if home == space else None, rev)
         return Applied(before.id, note.uid, rev)
+
+    def _move_owned(self, note_id: int, space: int, home: int) -> None:
+        """What belongs to a note follows it; where the engine cascades, nothing is left to update."""
+        for table in ("links", "revisions", "note_use", "accesses"):
+            self._rows(f"update {table} set space = ? where space = ? and note_id = ?", (home, space, note_id))
 
     def _current(self, space: int, uid: str) -> tuple[Note, bytes]:
         rows = self._rows(
@@ -80,7 +100,7 @@ class NoteTables(Engine):
             raise NotFound(f"no note {uid} in this space", hint="`recollect list` shows the notes that you can see")
         *row, salt = rows[0]
         note_id = row[1]
-        return note_of(tuple(row), self._links([note_id]).get(note_id, ())), bytes(salt)
+        return note_of(tuple(row), self._links([note_id], [space]).get(note_id, ())), bytes(salt)
 
     _lock_note = ""
 
@@ -96,35 +116,32 @@ class NoteTables(Engine):
 
     def _write_links(self, space: int, note_id: int, links: Sequence[Link], before: Sequence[Link]) -> None:
         if tuple(links) == tuple(before):
-            self._rows("update links set space = ? where note_id = ?", (space, note_id))
             return
-        self._rows("delete from links where note_id = ?", (note_id,))
-        self._many(
-            "insert into links (space, note_id, to_uid, kind) values (?, ?, ?, ?)",
-            [(space, note_id, link.to, link.kind) for link in links],
-        )
+        self._rows("delete from links where space = ? and note_id = ?", (space, note_id))
+        self._many(_LINK, _link_rows(space, note_id, links))
 
     def _rescope(self, space: int, home: int, before: Note, change: Change) -> None:
         """Brings the chunks in line with the note's new text, state and space."""
         note = change.note
         if note.state not in SEARCHABLE or change.chunks is not None:
-            self._rows("delete from chunks where space = ? and note_id = ?", (space, before.id))
+            self._rows("delete from chunks where space in (?, ?) and note_id = ?", (space, home, before.id))
             if note.state in SEARCHABLE and change.chunks is not None:
                 self._insert_chunks(home, [_owner(home, before.id, note, change)])
         elif home != space or before.state != note.state:
             self._rows(
-                "update chunks set space = ?, scope = ? where space = ? and note_id = ?",
-                (home, scope_of(home, note.state), space, before.id),
+                "update chunks set space = ?, scope = ? where space in (?, ?) and note_id = ?",
+                (home, scope_of(home, note.state), space, home, before.id),
             )
             if home != space:
                 self._move_vectors("note_id", before.id, home)
 
-    def _links(self, note_ids: Sequence[int]) -> dict[int, tuple[Link, ...]]:
+    def _links(self, note_ids: Sequence[int], spaces: Sequence[int]) -> dict[int, tuple[Link, ...]]:
         found: dict[int, tuple[Link, ...]] = {}
         for part in batches(note_ids):
             rows = self._rows(
-                f"select note_id, to_uid, kind from links where note_id in ({marks(part)}) order by note_id, to_uid, kind",
-                part,
+                f"select note_id, to_uid, kind from links where space in ({marks(spaces)}) "
+                f"and note_id in ({marks(part)}) order by note_id, to_uid, kind",
+                (*spaces, *part),
             )
             for note_id, to, kind in rows:
                 found[note_id] = (*found.get(note_id, ()), Link(to, kind))
@@ -148,11 +165,10 @@ class NoteTables(Engine):
             f"select id, space, rev from notes where uid = ? and space in ({marks(spaces)})", (uid, *spaces)
         )
         for note_id, space, rev in rows:
-            self._count_owned(counts, "note_id", note_id)
+            self._count_owned(counts, space, "note_id", note_id)
             for table in ("revisions", "accesses"):
-                counts[table] += self._rows(f"select count(*) from {table} where note_id = ?", (note_id,))[0][0]
-            self._drop_cached("note_id", note_id, counts)
-            self._rows("delete from links where space = ? and to_uid = ?", (space, uid))
+                counts[table] += self._count(table, space, "note_id", note_id)
+            self._drop_cached(space, "note_id", note_id, counts)
             self._rows("delete from notes where space = ? and id = ?", (space, note_id))
             counts["notes"] += 1
             chains.append(space, uid, rev, audit.GENESIS)
@@ -164,10 +180,10 @@ class NoteTables(Engine):
             f"select id, space, agent, key from sessions where uid = ? and space in ({marks(spaces)})", (uid, *spaces)
         )
         for session_id, space, agent, key in rows:
-            self._count_owned(counts, "session_id", session_id)
-            self._drop_cached("session_id", session_id, counts)
-            counts["turns"] += self._rows("select count(*) from turns where session_id = ?", (session_id,))[0][0]
-            self._rows("delete from turns where session_id = ?", (session_id,))
+            self._count_owned(counts, space, "session_id", session_id)
+            self._drop_cached(space, "session_id", session_id, counts)
+            counts["turns"] += self._count("turns", space, "session_id", session_id)
+            self._rows("delete from turns where space = ? and session_id = ?", (space, session_id))
             self._rows("delete from sessions where space = ? and id = ?", (space, session_id))
             self._rows(
                 "insert into tombstones (space, what, value, at_ms) values (?, 'session', ?, ?) on conflict do nothing",
@@ -176,16 +192,23 @@ class NoteTables(Engine):
             counts["sessions"] += 1
             chains.append(space, uid, 0, audit.GENESIS)
 
-    def _count_owned(self, counts: dict[str, int], column: str, owner: int) -> None:
-        counts["chunks"] += self._rows(f"select count(*) from chunks where {column} = ?", (owner,))[0][0]
+    def _count(self, table: str, space: int, column: str, owner: int) -> int:
+        rows = self._rows(f"select count(*) from {table} where space = ? and {column} = ?", (space, owner))
+        return int(rows[0][0])
+
+    def _count_owned(self, counts: dict[str, int], space: int, column: str, owner: int) -> None:
+        counts["chunks"] += self._count("chunks", space, column, owner)
         counts["vectors"] += self._rows(
-            f"select count(*) from vectors where chunk_id in (select id from chunks where {column} = ?)", (owner,)
+            f"select count(*) from vectors v join chunks c on c.space = v.space and c.id = v.chunk_id "
+            f"where c.space = ? and c.{column} = ?",
+            (space, owner),
         )[0][0]
 
-    def _drop_cached(self, column: str, owner: int, counts: dict[str, int]) -> None:
+    def _drop_cached(self, space: int, column: str, owner: int, counts: dict[str, int]) -> None:
         gone = self._rows(
-            f"delete from embedding_cache where hash in (select hash from chunks where {column} = ?) returning 1",
-            (owner,),
+            "delete from embedding_cache where hash in "
+            f"(select hash from chunks where space = ? and {column} = ?) returning 1",
+            (space, owner),
         )
         counts["cache"] += len(gone)
 
@@ -197,6 +220,10 @@ class NoteTables(Engine):
 def _owner(space: int, note_id: int, note: Note, change: Change) -> ChunkOwner:
     scope = scope_of(space, note.state)
     return ChunkOwner("note", note_id, scope, note.trusted, note.created_ms, change.chunks or ())
+
+
+def _link_rows(space: int, note_id: int, links: Sequence[Link]) -> list[Row]:
+    return [(space, note_id, link.to, link.kind) for link in links]
 
 
 class _Batch:
@@ -221,6 +248,13 @@ class _Batch:
             self._live[note.content_hash] = Applied(note_id, note.uid, 1, duplicate=True)
         return Applied(note_id, note.uid, 1)
 
+    def changed(self, before: Note, after: Note | None, rev: int) -> None:
+        """A later insert of the same call sees what an earlier change did to the texts of this space."""
+        if before.state == "live":
+            self._live.pop(before.content_hash, None)
+        if after is not None and after.state == "live":
+            self._live[after.content_hash] = Applied(before.id, after.uid, rev, duplicate=True)
+
     def _next_id(self) -> int:
         found: int | None = next(self._ids, None)
         if found is None:
@@ -233,9 +267,9 @@ class _Batch:
             return
         engine, space = self._engine, self._space
         engine._many(_INSERT, [(note_id, space, *note_values(c.note), c.salt) for note_id, c in self._new])
-        links = [(space, note_id, link.to, link.kind) for note_id, c in self._new for link in c.note.links]
+        links = [row for note_id, change in self._new for row in _link_rows(space, note_id, change.note.links)]
         if links:
-            engine._many("insert into links (space, note_id, to_uid, kind) values (?, ?, ?, ?)", links)
+            engine._many(_LINK, links)
         engine._insert_chunks(
             space, [_owner(space, i, c.note, c) for i, c in self._new if c.chunks and c.note.state in SEARCHABLE]
         )

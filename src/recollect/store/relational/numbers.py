@@ -1,42 +1,72 @@
-"""Numbers about a store, and its few named values."""
+"""Numbers about a store, how often its notes are used, and its few named values."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from recollect.store import SEARCHABLE, Usage, Use
 from recollect.store.relational.base import Engine
-from recollect.store.relational.rows import marks
+from recollect.store.relational.rows import batches, marks
+from recollect.types import Finding
+
+_STATES = sorted(SEARCHABLE)
+_FIRST_USE = (
+    "insert into note_use (space, note_id, accesses, last_access_ms, strength) "
+    "select space, id, 0, ?, 1.0 from notes where id = ? on conflict do nothing"
+)
+_USE = (
+    "update note_use set accesses = accesses + 1, last_access_ms = ?, strength = strength + 0.2 * (1 - strength) "
+    "where space = (select space from notes where id = ?) and note_id = ?"
+)
+_ACCESS = (
+    "insert into accesses (space, note_id, how, at_ms, score, query) "
+    "select space, id, ?, ?, ?, ? from notes where id = ?"
+)
+_NUMBERS = (
+    "select count(*), cast(coalesce(sum(bytes), 0) as bigint), min(created_ms), max(created_ms), "
+    "cast(avg(importance) as double precision), cast(avg(confidence) as double precision) from notes "
+)
 
 
 class Numbers(Engine):
     def _size_on_disk(self) -> int:
         raise NotImplementedError
 
-    def stats(self, spaces: Sequence[int]) -> dict[str, Any]:
-        inside = f"space in ({marks(spaces)})"
-        states: dict[str, int] = dict(
-            self._rows(f"select state, count(*) from notes where {inside} group by state", spaces)
-        )
-        kinds: dict[str, int] = dict(
-            self._rows(f"select kind, count(*) from notes where {inside} and state = 'live' group by kind", spaces)
-        )
-        count, size, oldest, newest, importance, confidence = self._rows(
-            "select count(*), coalesce(sum(bytes), 0), min(created_ms), max(created_ms), avg(importance), avg(confidence) "
-            f"from notes where {inside} and state = 'live'",
-            spaces,
-        )[0]
-        return {
-            "notes": count, "bytes": size, "oldest_ms": oldest, "newest_ms": newest, "kinds": kinds, "states": states,
-            "average_importance": importance, "average_confidence": confidence,
-            "sessions": self._count("sessions", inside, spaces), "turns": self._count("turns", inside, spaces),
-            "chunks": self._count("chunks", inside, spaces), "vectors": self._count("vectors", inside, spaces),
-            "events": self._count("events", inside, spaces),
-            "accesses": self._rows("select coalesce(sum(accesses), 0) from note_use")[0][0],
-            "file_bytes": self._size_on_disk(),
-        }  # fmt: skip
+    def _write_use(self, uses: Sequence[Use]) -> None:
+        """An access strengthens by a fifth of what is missing; search hits are only logged."""
+        ordered = sorted(uses, key=lambda use: use.note_id)  # two writers meet the rows in the same order
+        read = [(use.at_ms, use.note_id) for use in ordered if use.how == "get"]
+        self._many(_FIRST_USE, read)
+        self._many(_USE, [(at_ms, note_id, note_id) for at_ms, note_id in read])
+        self._many(_ACCESS, [(use.how, use.at_ms, use.score, use.query, use.note_id) for use in ordered])
 
-    def _count(self, table: str, where: str, values: Sequence[Any]) -> int:
-        number: int = self._rows(f"select count(*) from {table} where {where}", values)[0][0]
-        return number
+    def usage(self, note_ids: Sequence[int], spaces: Sequence[int]) -> dict[int, Usage]:
+        found: dict[int, Usage] = {}
+        for part in batches(note_ids):
+            rows = self._rows(
+                "select note_id, accesses, last_access_ms, strength from note_use "
+                f"where space in ({marks(spaces)}) and note_id in ({marks(part)})",
+                (*spaces, *part),
+            )
+            found.update((row[0], Usage(*row[1:])) for row in rows)
+        return found
+
+    def stats(self, spaces: Sequence[int]) -> dict[str, Any]:
+        inside = f"where space in ({marks(spaces)})"
+        count, size, oldest, newest, importance, confidence = self._rows(
+            f"{_NUMBERS}{inside} and state = 'live'", spaces
+        )[0]
+        by_state = self._rows(f"select state, count(*) from notes {inside} group by state", spaces)
+        by_kind = self._rows(f"select kind, count(*) from notes {inside} and state = 'live' group by kind", spaces)
+        accesses = self._rows(f"select cast(coalesce(sum(accesses), 0) as bigint) from note_use {inside}", spaces)
+        rows = {
+            table: self._rows(f"select count(*) from {table} {inside}", spaces)[0][0]
+            for table in ("sessions", "turns", "chunks", "vectors", "events")
+        }
+        return {
+            "notes": count, "bytes": size, "oldest_ms": oldest, "newest_ms": newest, "kinds": dict(by_kind),
+            "states": dict(by_state), "average_importance": importance, "average_confidence": confidence, **rows,
+            "accesses": accesses[0][0], "file_bytes": self._size_on_disk(),
+        }  # fmt: skip
 
     def get_meta(self, key: str) -> str | None:
         rows = self._rows("select value from meta where key = ?", (key,))
@@ -48,3 +78,12 @@ class Numbers(Engine):
                 "insert into meta (key, value) values (?, ?) on conflict (key) do update set value = excluded.value",
                 (key, value),
             )
+
+    def _orphans(self) -> Finding:
+        """Notes in a searchable state without a chunk would be remembered but never found."""
+        count = self._rows(
+            f"select count(*) from notes n where n.state in ({marks(_STATES)}) "
+            "and not exists (select 1 from chunks c where c.space = n.space and c.note_id = n.id)",
+            _STATES,
+        )[0][0]
+        return Finding("searchable", not count, f"{count} notes have no chunks" if count else "every note can be found")

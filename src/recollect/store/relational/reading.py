@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 
 from recollect.ids import Ref
-from recollect.store import Usage, Use
 from recollect.store.relational.notes import NoteTables
 from recollect.store.relational.rows import NOTE_FROM, NOTE_SELECT, Row, batches, marks, note_clauses, note_of
 from recollect.types import Event, Filter, Note, Revision
@@ -20,12 +19,12 @@ class NoteReading(NoteTables):
                     f"{NOTE_SELECT}{NOTE_FROM}where n.space in ({marks(spaces)}) and n.{column} in ({marks(part)})",
                     (*spaces, *part),
                 )
-                found.update((getattr(note, column), note) for note in self._with_links(rows))
+                found.update((getattr(note, column), note) for note in self._with_links(rows, spaces))
         ordered = (found.get(ref.id if ref.id is not None else ref.uid or "") for ref in refs)
         return [note for note in ordered if note is not None]
 
-    def _with_links(self, rows: Sequence[Row]) -> list[Note]:
-        links = self._links([row[1] for row in rows])
+    def _with_links(self, rows: Sequence[Row], spaces: Sequence[int]) -> list[Note]:
+        links = self._links([row[1] for row in rows], spaces)
         return [note_of(row, links.get(row[1], ())) for row in rows]
 
     def list_notes(self, where: Filter, limit: int, before: tuple[int, int] | None = None) -> list[Note]:
@@ -36,7 +35,7 @@ class NoteReading(NoteTables):
             f"{NOTE_SELECT}{NOTE_FROM}where {clauses.sql} order by n.created_ms desc, n.id desc limit ?",
             (*clauses.values, limit),
         )
-        return self._with_links(rows)
+        return self._with_links(rows, where.spaces)
 
     def neighbours(self, note: Note, where: Filter, before: int, after: int) -> tuple[list[Note], list[Note]]:
         sides = []
@@ -47,7 +46,7 @@ class NoteReading(NoteTables):
                 f"{NOTE_SELECT}{NOTE_FROM}where {clauses.sql} order by n.created_ms {order}, n.id {order} limit ?",
                 (*clauses.values, limit),
             )
-            sides.append(self._with_links(rows))
+            sides.append(self._with_links(rows, where.spaces))
         return sides[0], sides[1]
 
     def history(self, uid: str, spaces: Sequence[int]) -> list[Revision]:
@@ -66,6 +65,15 @@ class NoteReading(NoteTables):
     def events(self, spaces: Sequence[int], since: int = 0, limit: int = 1000) -> list[Event]:
         return self._events(f"e.space in ({marks(spaces)}) and e.seq > ?", (*spaces, since), limit)
 
+    def latest_events(self, spaces: Sequence[int], limit: int) -> list[Event]:
+        rows = self._rows(
+            "select s.name, e.seq, e.operation, e.verb, e.uid, e.rev, e.actor, e.at_ms, e.digest, e.hash "
+            f"from events e join spaces s on s.id = e.space where e.space in ({marks(spaces)}) "
+            "order by e.at_ms desc, e.space, e.seq desc limit ?",
+            (*spaces, limit),
+        )
+        return [Event(*row) for row in rows]
+
     def operation(self, operation: str, spaces: Sequence[int]) -> list[Event]:
         return self._events(f"e.operation = ? and e.space in ({marks(spaces)})", (operation, *spaces), 10_000_000)
 
@@ -76,29 +84,3 @@ class NoteReading(NoteTables):
             (*values, limit),
         )
         return [Event(*row) for row in rows]
-
-    # -- use ------------------------------------------------------------------------------------------------------
-
-    def _write_use(self, uses: Sequence[Use]) -> None:
-        """An access strengthens by a fifth of what is missing; search hits are only logged."""
-        self._many(
-            "insert into note_use (note_id, accesses, last_access_ms, strength) "
-            "select id, 1, ?, 1.0 from notes where id = ? on conflict (note_id) do update set "
-            "accesses = note_use.accesses + 1, last_access_ms = excluded.last_access_ms, "
-            "strength = note_use.strength + 0.2 * (1 - note_use.strength)",
-            [(use.at_ms, use.note_id) for use in uses if use.how == "get"],
-        )
-        self._many(
-            "insert into accesses (note_id, how, at_ms, score, query) select id, ?, ?, ?, ? from notes where id = ?",
-            [(use.how, use.at_ms, use.score, use.query, use.note_id) for use in uses],
-        )
-
-    def usage(self, note_ids: Sequence[int]) -> dict[int, Usage]:
-        found: dict[int, Usage] = {}
-        for part in batches(note_ids):
-            rows = self._rows(
-                f"select note_id, accesses, last_access_ms, strength from note_use where note_id in ({marks(part)})",
-                part,
-            )
-            found.update((row[0], Usage(*row[1:])) for row in rows)
-        return found

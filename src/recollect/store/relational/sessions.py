@@ -12,7 +12,8 @@ from recollect.types import TRUSTED_ORIGINS, Session, Turn
 
 _SESSION = (
     "select z.uid, s.name, z.agent, z.key, z.started_ms, z.seen_ms, z.id, z.ended_ms, z.title, z.summary, z.source, "
-    "(select count(*) from turns t where t.session_id = z.id) from sessions z join spaces s on s.id = z.space "
+    "(select count(*) from turns t where t.space = z.space and t.session_id = z.id) "
+    "from sessions z join spaces s on s.id = z.space "
 )
 _TURN = (
     "select t.speaker, t.text, t.at_ms, t.record, t.origin, t.id, z.uid, t.position, t.line, t.content_hash, s.name "
@@ -51,8 +52,8 @@ class SessionTables(Engine):
     def _make_session(self, op: Operation, space: int, session: Session) -> None:
         (session_id,) = self._next_ids("sessions", 1)
         self._rows(
-            "insert into sessions (id, space, uid, agent, key, started_ms, seen_ms, ended_ms, title, summary, source, salt) "
-            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "insert into sessions (id, space, uid, agent, key, started_ms, seen_ms, ended_ms, title, summary, source, "
+            "salt) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (session_id, space, session.uid, session.agent, session.key, session.started_ms, session.seen_ms,
              session.ended_ms, session.title, session.summary, session.source, audit.new_salt()),
         )  # fmt: skip
@@ -74,12 +75,13 @@ class SessionTables(Engine):
                     "update sessions set space = ?, key = ?, moved_from = ? where space = ? and id = ?",
                     (target, f"{key}~{uid}" if twin else key, came_from, source, session_id),
                 )
+                # Where a move cascades, turns and chunks are there already; a second update does no harm.
                 self._rows(
                     "update turns set space = ? where space = ? and session_id = ?", (target, source, session_id)
                 )
                 self._rows(
-                    "update chunks set space = ?, scope = ? where space = ? and session_id = ?",
-                    (target, scope_of(target), source, session_id),
+                    "update chunks set space = ?, scope = ? where space in (?, ?) and session_id = ?",
+                    (target, scope_of(target), source, target, session_id),
                 )
                 self._move_vectors("session_id", session_id, target)
         return len(rows)
@@ -97,10 +99,12 @@ class SessionTables(Engine):
             home = self._rows("select salt from sessions where space = ? and id = ?", (space, session.id))
             if not home:
                 raise NotFound(f"no session {session.uid} in this space", hint="make it first")
-            new = self._unknown(session.id, turns)
+            new = self._unknown(space, session.id, turns)
             if not new:
                 return []
-            last = self._rows("select coalesce(max(position), 0) from turns where session_id = ?", (session.id,))[0][0]
+            last = self._rows(
+                "select coalesce(max(position), 0) from turns where space = ? and session_id = ?", (space, session.id)
+            )[0][0]
             ids = list(self._next_ids("turns", len(new)))
             rows, owners = [], []
             for position, (turn_id, draft) in enumerate(zip(ids, new, strict=True), last + 1):
@@ -109,8 +113,8 @@ class SessionTables(Engine):
             self._many(_TURN_INSERT, rows)
             self._insert_chunks(space, owners)
             self._rows(
-                "update sessions set seen_ms = ? where id = ? and seen_ms < ?",
-                (latest := max(draft.turn.at_ms for draft in new), session.id, latest),
+                "update sessions set seen_ms = ? where space = ? and id = ? and seen_ms < ?",
+                (latest := max(draft.turn.at_ms for draft in new), space, session.id, latest),
             )
             proof = "\n".join(f"{draft.turn.record}:{audit.content_hash(draft.turn.text)}" for draft in new)
             chains = Chains(self, op, [space])
@@ -118,11 +122,12 @@ class SessionTables(Engine):
             chains.write()
         return ids
 
-    def _unknown(self, session_id: int, turns: Sequence[TurnDraft]) -> list[TurnDraft]:
+    def _unknown(self, space: int, session_id: int, turns: Sequence[TurnDraft]) -> list[TurnDraft]:
         known: set[str] = set()
         for part in batches([draft.turn.record for draft in turns]):
             rows = self._rows(
-                f"select record from turns where session_id = ? and record in ({marks(part)})", (session_id, *part)
+                f"select record from turns where space = ? and session_id = ? and record in ({marks(part)})",
+                (space, session_id, *part),
             )
             known.update(row[0] for row in rows)
         new = []

@@ -22,11 +22,13 @@ class SpaceTables(Engine):
         ]
 
     def ensure_space(self, name: str, kind: str, aliases: Sequence[tuple[str, str]], op: Operation) -> Space:
-        known = self._space_of(aliases)
-        if known is not None and set(aliases) <= set(known.aliases):
+        every = self.spaces()
+        known = _space_of(aliases, every)
+        if known is not None and all(_space_of([alias], every) for alias in aliases):
             return known
         with self.transaction([]):
-            known = self._space_of(aliases)  # another process may have been quicker
+            self._lock_registry()
+            known = _space_of(aliases, self.spaces())  # another process may have been quicker
             space = known.id if known is not None else self._make_space(name, kind, op)
             self._many(
                 "insert into space_aliases (kind, value, space) values (?, ?, ?) on conflict (kind, value) do nothing",
@@ -36,7 +38,8 @@ class SpaceTables(Engine):
 
     def rename_space(self, space: int, name: str, op: Operation) -> Space:
         with self.transaction([space]):
-            if self._rows("select 1 from spaces where lower(name) = lower(?) and id <> ?", (name, space)):
+            self._lock_registry()
+            if name.casefold() in self._names(but=space):
                 raise Conflict(
                     f"there is already a space called {name!r}", hint="`recollect spaces` lists the names in use"
                 )
@@ -46,6 +49,9 @@ class SpaceTables(Engine):
 
     def close_space(self, space: int, merged_into: int | None, op: Operation) -> None:
         with self.transaction([space] if merged_into is None else [space, merged_into]):
+            self._lock_registry()
+            if merged_into is not None and _home(self._space(merged_into), self.spaces()).id == space:
+                raise Conflict("a space cannot be merged into itself", hint="`recollect spaces` shows what was merged")
             self._rows("update spaces set merged_into = ? where id = ?", (merged_into, space))
             self._space_event(op, space)
 
@@ -60,23 +66,14 @@ class SpaceTables(Engine):
             raise NotFound(f"no space with number {space}", hint="`recollect spaces` lists them")
         return found[0]
 
-    def _space_of(self, aliases: Sequence[tuple[str, str]]) -> Space | None:
-        by_alias = {alias: space for space in self.spaces() for alias in space.aliases}
-        for alias in aliases:
-            if alias in by_alias:
-                return self._merged(by_alias[alias])
-        return None
-
-    def _merged(self, space: Space) -> Space:
-        return space if space.merged_into is None else self._merged(self._space(space.merged_into))
+    def _names(self, but: int = 0) -> set[str]:
+        """Names in use, folded here and not in SQL: databases disagree on the case of letters beyond ASCII."""
+        return {row[0].casefold() for row in self._rows("select name from spaces where id <> ?", (but,))}
 
     def _make_space(self, name: str, kind: str, op: Operation) -> int:
-        taken = {row[0] for row in self._rows("select lower(name) from spaces")}
-        free = next(
-            option
-            for n in range(1, len(taken) + 2)
-            if (option := name if n == 1 else f"{name}-{n}").lower() not in taken
-        )
+        taken = self._names()
+        names = (name if n == 1 else f"{name}-{n}" for n in range(1, len(taken) + 2))
+        free = next(option for option in names if option.casefold() not in taken)
         (space,) = self._next_ids("spaces", 1)
         self._rows(
             "insert into spaces (id, uid, name, kind, created_ms, seq, head) values (?, ?, ?, ?, ?, 0, ?)",
@@ -84,3 +81,18 @@ class SpaceTables(Engine):
         )
         self._space_event(op, space)
         return space
+
+
+def _space_of(aliases: Sequence[tuple[str, str]], spaces: Sequence[Space]) -> Space | None:
+    """The space of the first alias that is known."""
+    by_alias = {alias: space for space in spaces for alias in space.aliases}
+    found = next((by_alias[alias] for alias in aliases if alias in by_alias), None)
+    return None if found is None else _home(found, spaces)
+
+
+def _home(space: Space, spaces: Sequence[Space]) -> Space:
+    """A merged space stands for the one it went into."""
+    by_id = {row.id: row for row in spaces}
+    while space.merged_into is not None:
+        space = by_id[space.merged_into]
+    return space

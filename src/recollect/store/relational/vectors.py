@@ -4,11 +4,13 @@ Vectors of different models are never compared: every row names its model, and o
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.store.relational.base import Engine
-from recollect.store.relational.rows import batches, marks
+from recollect.store.relational.rows import Row, batches, marks
 
+_VECTOR = "insert into vectors (space, model, chunk_id, dtype, vector) values (?, ?, ?, 'f4', ?) on conflict do nothing"
 _KEY = "provider = ? and model = ? and dims = ?"
 
 
@@ -21,6 +23,7 @@ class VectorTables(Engine):
 
     def add_model(self, model: str, dims: int) -> None:
         with self.transaction([]):
+            self._lock_registry()
             if self._model_id(model) is None:
                 (model_id,) = self._next_ids("models", 1)
                 self._rows("insert into models (id, name, dims) values (?, ?, ?)", (model_id, model, dims))
@@ -77,12 +80,55 @@ class VectorTables(Engine):
 
     def put_vectors(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> int:
         model_id = self._known_model(model)
-        with self.transaction([]):
-            return self._store_vectors(model_id, list(vectors))
+        given = dict(vectors)
+        self._refuse_misfits(model_id, list(given.values()))
+        with self.transaction(self._homes(list(given))):
+            new = self._without_vector(model_id, list(given))
+            self._many(_VECTOR, [(space, model_id, id, self._vector_value(given[id])) for space, id in new])
+        return len(new)
 
-    def _store_vectors(self, model_id: int, vectors: Sequence[tuple[int, bytes]]) -> int:
-        """Stores those whose chunk exists and has none of this model; returns how many."""
-        raise NotImplementedError
+    def _give_vectors(self, space: int, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Vectors that came along with new chunks; they are of the active model."""
+        model_id = self._active_model_id()
+        self._refuse_misfits(model_id, [vector for _, vector in vectors])
+        self._many(_VECTOR, [(space, model_id, id, self._vector_value(vector)) for id, vector in vectors])
+
+    def _homes(self, chunk_ids: Sequence[int]) -> list[int]:
+        """The spaces of chunks, to be locked before anything is written for them."""
+        found: set[int] = set()
+        for part in batches(chunk_ids):
+            rows = self._rows(f"select distinct space from chunks where id in ({marks(part)})", part)
+            found.update(row[0] for row in rows)
+        return sorted(found)
+
+    def _without_vector(self, model_id: int, chunk_ids: Sequence[int]) -> list[Row]:
+        """Those chunks (space, id) that exist and have no vector of this model."""
+        found: list[Row] = []
+        for part in batches(chunk_ids):
+            found += self._rows(
+                f"select c.space, c.id from chunks c where c.id in ({marks(part)}) and not exists "
+                "(select 1 from vectors v where v.space = c.space and v.chunk_id = c.id and v.model = ?) order by c.id",
+                (*part, model_id),
+            )
+        return found
+
+    def _refuse_misfits(self, model_id: int, vectors: Sequence[bytes]) -> None:
+        """A vector of another size would spoil every later scan, and one with NaN or infinity has no distance."""
+        import numpy as np
+
+        dims = self._rows("select dims from models where id = ?", (model_id,))[0][0]
+        wrong = next((vector for vector in vectors if len(vector) != 4 * dims), None)
+        if wrong is not None:
+            raise InvalidInput(
+                f"a vector has {len(wrong)} bytes; {dims} float32 values take {4 * dims}",
+                hint="give vectors of the model that the store names, as float32",
+            )
+        if not np.isfinite(np.frombuffer(b"".join(vectors), dtype="<f4")).all():
+            raise InvalidInput("a vector holds NaN or infinity", hint="the embedding model failed; try again")
+
+    def _vector_value(self, vector: bytes) -> Any:
+        """Float32 bytes as the engine binds them."""
+        return vector
 
     # -- cache ----------------------------------------------------------------------------------------------------
 
@@ -90,7 +136,8 @@ class VectorTables(Engine):
         found: dict[str, bytes] = {}
         for part in batches(hashes):
             rows = self._rows(
-                f"update embedding_cache set used_ms = ? where {_KEY} and hash in ({marks(part)}) returning hash, vector",
+                f"update embedding_cache set used_ms = ? where {_KEY} and hash in ({marks(part)}) "
+                "returning hash, vector",
                 (now_ms, provider, model, dims, *part),
             )
             found.update((row[0], bytes(row[1])) for row in rows)
@@ -106,7 +153,7 @@ class VectorTables(Engine):
             extra = self._rows("select count(*) from embedding_cache")[0][0] - keep
             if extra > 0:
                 self._rows(
-                    "delete from embedding_cache where (provider, model, dims, hash) in (select provider, model, dims, hash "
-                    "from embedding_cache order by used_ms, hash limit ?)",
+                    "delete from embedding_cache where (provider, model, dims, hash) in "
+                    "(select provider, model, dims, hash from embedding_cache order by used_ms, hash limit ?)",
                     (extra,),
                 )

@@ -54,7 +54,7 @@ class SqliteStore(SqliteLanes, SqliteUpkeep, RelationalStore):
         with self._lock:
             connections, self._open = self._open, []
         for connection in connections:
-            with contextlib.suppress(apsw.ThreadingViolationError):
+            with contextlib.suppress(apsw.Error):  # in use by another thread, or the log stays for the next open
                 connection.close()
         self._local = threading.local()
 
@@ -65,6 +65,7 @@ class SqliteStore(SqliteLanes, SqliteUpkeep, RelationalStore):
             local.connection = open_connection(self.path, self._busy_seconds, self._durability)
             local.pid = os.getpid()
             local.depth = 0
+            local.writing = False
             with self._lock:
                 self._open.append(local.connection)
         found: apsw.Connection = local.connection
@@ -84,17 +85,30 @@ class SqliteStore(SqliteLanes, SqliteUpkeep, RelationalStore):
 
     @contextlib.contextmanager
     def transaction(self, spaces: Sequence[int] = ()) -> Iterator[None]:
-        yield from self._bracket("begin immediate")
+        self._connection()
+        if self._local.depth:
+            with self._savepoint():
+                yield
+            return
+        self._local.writing = True
+        try:
+            with self._bracket("begin immediate"):
+                yield
+        finally:
+            self._local.writing = False
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        yield from self._bracket("begin")
-
-    def _bracket(self, begin: str) -> Iterator[None]:
-        connection, local = self._connection(), self._local
-        if local.depth:  # joins the one that is open
+        self._connection()
+        if self._local.depth:  # joins the one that is open
             yield
             return
+        with self._bracket("begin"):
+            yield
+
+    @contextlib.contextmanager
+    def _bracket(self, begin: str) -> Iterator[None]:
+        connection, local = self._connection(), self._local
         self._rows(begin)
         local.depth = 1
         try:
@@ -107,13 +121,16 @@ class SqliteStore(SqliteLanes, SqliteUpkeep, RelationalStore):
         finally:
             local.depth = 0
 
+    def _writing(self) -> bool:
+        return bool(self._local.writing)
+
     def _size_on_disk(self) -> int:
         return self.path.stat().st_size
 
     def _restore_busy_handler(self, connection: apsw.Connection) -> None:
         connection.set_busy_handler(busy_handler(self._busy_seconds))
 
-    def _next_ids(self, name: str, count: int) -> range:
+    def _next_ids(self, name: str, count: int) -> Sequence[int]:
         last: int = self._rows(
             "insert into counters (name, value) values (?, ?) "
             "on conflict (name) do update set value = value + excluded.value returning value",

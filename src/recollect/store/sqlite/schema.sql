@@ -245,10 +245,11 @@ create index vectors_space on vectors (space, model);
 create table removals (
   change integer primary key autoincrement,
   space integer not null,
+  model integer not null,
   chunk_id integer not null
 ) strict;
 create trigger vectors_removed after delete on vectors begin
-  insert into removals (space, chunk_id) values (old.space, old.chunk_id);
+  insert into removals (space, model, chunk_id) values (old.space, old.model, old.chunk_id);
 end;
 
 create table embedding_cache (
@@ -263,6 +264,7 @@ create table embedding_cache (
 create index embedding_cache_age on embedding_cache (used_ms);
 
 create table note_use (
+  space integer not null,
   note_id integer primary key references notes(id) on delete cascade,
   accesses integer not null,
   last_access_ms integer not null,
@@ -271,6 +273,7 @@ create table note_use (
 
 create table accesses (
   id integer primary key,
+  space integer not null,
   note_id integer not null references notes(id) on delete cascade,
   how text not null,
   at_ms integer not null,

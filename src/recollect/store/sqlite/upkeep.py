@@ -4,18 +4,17 @@ import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import apsw
 
 from recollect.errors import StoreCorrupt, StoreUnavailable
 from recollect.store import Use
-from recollect.store.relational.reading import NoteReading
+from recollect.store.relational.numbers import Numbers
 from recollect.store.sqlite.connect import explain, translated
 from recollect.types import Finding
 
 
-class SqliteUpkeep(NoteReading):
+class SqliteUpkeep(Numbers):
     path: Path
 
     def _connection(self) -> apsw.Connection:
@@ -70,14 +69,6 @@ class SqliteUpkeep(NoteReading):
         return Finding(
             "sizes", not rows, f"{len(rows)} spaces have wrong totals" if rows else "totals are right", fixable=True
         )
-
-    def _orphans(self) -> Finding:
-        """Notes in a searchable state without a chunk would be remembered but never found."""
-        count = self._rows(
-            "select count(*) from notes n where n.state in ('live', 'superseded', 'expired') "
-            "and not exists (select 1 from chunks c where c.note_id = n.id)"
-        )[0][0]
-        return Finding("searchable", not count, f"{count} notes have no chunks" if count else "every note can be found")
 
     def _permissions(self) -> Finding:
         if os.name != "posix":

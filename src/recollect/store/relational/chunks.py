@@ -1,0 +1,100 @@
+"""Chunks, the searchable slices that notes, turns and files own, and the filter over them."""
+
+from collections.abc import Sequence
+
+from recollect.store import Operation
+from recollect.store.relational.base import ChunkOwner
+from recollect.store.relational.rows import Row, batches, chunk_clauses, marks
+from recollect.store.relational.vectors import VectorTables
+from recollect.text.chunk import CHUNKER_VERSION
+from recollect.text.tokens import TOKENIZER_VERSION
+from recollect.types import Chunk, ChunkDraft, Filter
+
+CHUNK_COLUMNS = (
+    "id", "space", "note_id", "turn_id", "file_id", "session_id", "chunk_idx", "content", "context", "file_path",
+    "start_line", "end_line", "scope", "terms", "context_terms", "term_count", "trusted", "chunker", "tokenizer",
+    "hash", "created_ms",
+)  # fmt: skip
+CHUNK_SELECT = (
+    "select c.id, s.name, c.note_id, c.turn_id, c.file_id, c.chunk_idx, c.content, c.context, c.terms, "
+    "c.context_terms, c.trusted, c.created_ms, c.session_id, t.position, t.speaker, c.file_path, "
+    "c.start_line, c.end_line "
+)
+CHUNK_JOINS = (
+    "join spaces s on s.id = c.space left join notes n on n.space = c.space and n.id = c.note_id "
+    "left join turns t on t.space = c.space and t.id = c.turn_id "
+)
+_INSERT = f"insert into chunks ({', '.join(CHUNK_COLUMNS)}) values ({', '.join('?' * len(CHUNK_COLUMNS))})"
+
+
+class ChunkTables(VectorTables):
+    def _insert_chunks(self, space: int, owners: Sequence[ChunkOwner]) -> None:
+        count = sum(len(owner.chunks) for owner in owners)
+        if not count:
+            return
+        ids = iter(self._next_ids("chunks", count))
+        rows: list[Row] = []
+        vectors: list[tuple[int, bytes]] = []
+        for owner in owners:
+            for idx, draft in enumerate(owner.chunks):
+                chunk_id = next(ids)
+                rows.append(_chunk_row(chunk_id, space, owner, idx, draft))
+                if draft.vector is not None:
+                    vectors.append((chunk_id, draft.vector))
+        self._write_chunks(rows)
+        if vectors:
+            self._give_vectors(space, vectors)
+
+    def _write_chunks(self, rows: Sequence[Row]) -> None:
+        """Stores rows of CHUNK_COLUMNS; an engine that indexes terms in a column of its own adds it here."""
+        self._many(_INSERT, rows)
+
+    def rebuild_chunks(
+        self, op: Operation, space: int, owner: str, owner_id: int, chunks: Sequence[ChunkDraft]
+    ) -> None:
+        with self.transaction([space]):
+            rows = self._rows(
+                f"select scope, trusted, created_ms, session_id, file_path from chunks "
+                f"where space = ? and {owner}_id = ? limit 1",
+                (space, owner_id),
+            )
+            self._rows(f"delete from chunks where space = ? and {owner}_id = ?", (space, owner_id))
+            if rows:
+                scope, trusted, created_ms, session_id, path = rows[0]
+                self._insert_chunks(
+                    space, [ChunkOwner(owner, owner_id, scope, bool(trusted), created_ms, chunks, session_id, path)]
+                )
+
+    def chunks(self, ids: Sequence[int], where: Filter) -> list[Chunk]:
+        found: dict[int, Chunk] = {}
+        clauses = chunk_clauses(where, self.tag_sql)
+        for part in batches(ids):
+            rows = self._rows(
+                f"{CHUNK_SELECT}from chunks c {CHUNK_JOINS}where c.id in ({marks(part)}) and {clauses.sql}",
+                (*part, *clauses.values),
+            )
+            found.update((row[0], chunk_of(row)) for row in rows)
+        return [found[chunk] for chunk in ids if chunk in found]
+
+
+def _chunk_row(chunk_id: int, space: int, owner: ChunkOwner, idx: int, draft: ChunkDraft) -> Row:
+    what, owner_id = owner.what, owner.id
+    return (
+        chunk_id, space, owner_id if what == "note" else None, owner_id if what == "turn" else None,
+        owner_id if what == "file" else None, owner.session_id, idx, draft.content, draft.context, owner.file_path,
+        draft.start_line, draft.end_line, owner.scope, draft.terms, draft.context_terms,
+        draft.terms.count(" ") + 1 if draft.terms else 0, int(owner.trusted), CHUNKER_VERSION, TOKENIZER_VERSION,
+        draft.hash, owner.created_ms,
+    )  # fmt: skip
+
+
+def chunk_of(row: Row) -> Chunk:
+    note, turn, file = row[2:5]
+    return Chunk(
+        id=row[0], space=row[1],
+        owner="note" if note is not None else "turn" if turn is not None else "file",
+        owner_id=note if note is not None else turn if turn is not None else file,
+        idx=row[5], content=row[6], context=row[7], terms=row[8], context_terms=row[9], trusted=bool(row[10]),
+        created_ms=row[11], session=row[12], position=row[13], speaker=row[14] or "", file_path=row[15] or "",
+        start_line=row[16], end_line=row[17],
+    )  # fmt: skip

@@ -1,0 +1,22 @@
+"""The Store contract as tests: subclass `StoreContract`, give it a `make_store` fixture, and run pytest."""
+
+from recollect.testing.contract.atomic import AtomicRules
+from recollect.testing.contract.erasing import EraseRules
+from recollect.testing.contract.isolation import IsolationRules
+from recollect.testing.contract.keywords import KeywordRules
+from recollect.testing.contract.moving import MoveRules
+from recollect.testing.contract.reading import ReadingRules
+from recollect.testing.contract.sessions import SessionRules
+from recollect.testing.contract.spaces import SpaceRules
+from recollect.testing.contract.upkeep import UpkeepRules
+from recollect.testing.contract.vectors import VectorRules
+from recollect.testing.contract.writing import WriteRules
+
+__all__ = ["StoreContract"]
+
+
+class StoreContract(
+    WriteRules, AtomicRules, ReadingRules, MoveRules, SpaceRules, SessionRules, KeywordRules, VectorRules, EraseRules,
+    UpkeepRules, IsolationRules,
+):  # fmt: skip
+    """Everything that a store engine promises."""
