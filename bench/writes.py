@@ -57,7 +57,9 @@ def measure(folder: Path, count: int, rounds: int) -> dict[str, Any]:
         runs["store"].append(store_alone(folder / f"store{number}.db", texts, vectors))
         runs["memory"].append(through_memory(folder / f"memory{number}.db", texts, vectors))
     medians = {
-        name: {key: statistics.median(run[key] for run in done) for key in done[0]} for name, done in runs.items() if done
+        name: {key: statistics.median(run[key] for run in done) for key in done[0]}
+        for name, done in runs.items()
+        if done
     }
     return {"notes": count, "rounds": rounds, **medians, "command_line": command_line(folder)}
 
@@ -108,7 +110,9 @@ def through_memory(path: Path, texts: list[str], vectors: np.ndarray[Any, Any]) 
     return {**result, "single_ms": singles[100] * 1000}
 
 
-def node_reference(folder: Path, texts: list[str], vectors: np.ndarray[Any, Any]) -> Callable[[int], dict[str, float]] | None:
+def node_reference(
+    folder: Path, texts: list[str], vectors: np.ndarray[Any, Any]
+) -> Callable[[int], dict[str, float]] | None:
     """Installs the two npm packages into a temporary folder; None, with a word why, where that fails."""
     if shutil.which("npm") is None:
         print("no npm here: the Node reference is left out")
@@ -118,7 +122,10 @@ def node_reference(folder: Path, texts: list[str], vectors: np.ndarray[Any, Any]
     (home / "package.json").write_text('{"private": true}')
     print("installing better-sqlite3 and sqlite-vec from npm …", flush=True)
     done = subprocess.run(
-        ["npm", "install", "--no-audit", "--no-fund", "better-sqlite3", "sqlite-vec"], cwd=home, capture_output=True, text=True
+        ["npm", "install", "--no-audit", "--no-fund", "better-sqlite3", "sqlite-vec"],
+        cwd=home,
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         print(f"npm failed, the Node reference is left out:\n{done.stderr[-500:]}")
@@ -158,7 +165,11 @@ def report(result: dict[str, Any], out: Path | None) -> None:
     node = result.get("node")
     print(f"\n{result['notes']:,} notes with {DIMS}-d vectors, median of {result['rounds']} rounds")
     print(f"{'':<28}{'CPU s':>8}{'wall s':>8}{'CPU ÷ Node':>12}{'one durable add':>18}")
-    for name, title in (("node", "Node, row+FTS5+vec0"), ("store", "recollect, store alone"), ("memory", "recollect, Memory.add_many")):
+    for name, title in (
+        ("node", "Node, row+FTS5+vec0"),
+        ("store", "recollect, store alone"),
+        ("memory", "recollect, Memory.add_many"),
+    ):
         if name in result:
             run = result[name]
             ratio = f"{run['cpu'] / node['cpu']:.2f}" if node else "-"

@@ -124,10 +124,10 @@ class Memory:
         """Remembers many texts in one transaction: all of them or none."""
         given = [draft if isinstance(draft, Draft) else Draft(draft) for draft in drafts]
         op = self._operation("add")
-        space = self._writable(op)
+        space = self._writable()
         prepared = [prepare(draft, space.name, self._limits, op.at_ms, allow_secrets) for draft in given]
         changes = [
-            change(item.note, 0, self._limits, rechunk=True, vector=draft.vector)
+            change(item.note, 0, self._limits, rechunk=True, vector=draft.vector, words=item.words)
             for item, draft in zip(prepared, given, strict=True)
         ]
         return self._added(op, space, prepared, self._store.apply(op, space.id, changes))
@@ -138,9 +138,10 @@ class Memory:
         found = {note.id: note for note in self._store.notes(twins, [space.id])} if twins else {}
         answer = []
         for item, done in zip(prepared, applied, strict=True):
-            note = found.get(done.id) or replace(item.note, id=done.id)
+            note = found.get(done.id) or item.note
             notice = f"redacted: {', '.join(item.redacted)}" if item.redacted else ""
             fields = {name: getattr(note, name) for name in Note.__slots__}
+            fields["id"] = done.id
             answer.append(
                 Added(**fields, created=not done.duplicate, duplicate=done.duplicate, notice=notice, operation=op.id)
             )
@@ -310,7 +311,7 @@ class Memory:
     def start_session(self, key: str | None = None, *, agent: str = "", title: str = "", source: str = "") -> Session:
         """The session of (agent, key) in this space; made if it is new, opened again if it had ended."""
         op = self._operation("session")
-        return conversation.start(self._store, self._writable(op).id, op, key, agent or self.actor, title, source)
+        return conversation.start(self._store, self._writable().id, op, key, agent or self.actor, title, source)
 
     def end_session(self, session: Session | str, *, summary: str = "") -> Session:
         op = self._operation("session")
@@ -377,11 +378,17 @@ class Memory:
         return transfer.export(self._store, self._filter(**{"states": transfer.EXPORTED, **filters}))
 
     def import_notes(
-        self, rows: Iterable[Mapping[str, Any]], *, progress: Callable[[int], None] | None = None
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        progress: Callable[[int], None] | None = None,
+        dry_run: bool = False,
     ) -> transfer.Imported:
         """Takes exported notes; a note is known by its uid, so that importing twice changes nothing."""
         op = self._operation("import")
-        return transfer.import_rows(self._store, self._writable(op), rows, op, self._limits, progress)
+        found = placing.find(self._store, self._wish) or Space(0, "", self._wish.name, self._wish.kind, op.at_ms)
+        space = found if dry_run else self._writable()
+        return transfer.import_rows(self._store, space, rows, op, self._limits, progress, dry_run)
 
     def backup(self, target: str | Path) -> Path:
         """An online, verified copy of the store."""
@@ -405,10 +412,10 @@ class Memory:
         at = self._clock()
         return Operation(new_uid(at), verb, self.actor, at)
 
-    def _writable(self, op: Operation) -> Space:
+    def _writable(self) -> Space:
         if self._wish.name == "all":
             raise InvalidInput("all spaces can be read, not written to", hint="name one space")
-        return placing.find_or_make(self._store, self._wish, replace(op, verb="space"))
+        return placing.find_or_make(self._store, self._wish, self._operation("space"))
 
     def _space(self) -> Space:
         found = placing.find(self._store, self._wish)

@@ -14,7 +14,7 @@ from recollect.errors import InvalidInput
 from recollect.ids import new_uid
 from recollect.store import SEARCHABLE, Change
 from recollect.text.chunk import chunk, estimate_tokens
-from recollect.text.classify import classify, title_of
+from recollect.text.classify import kind_of, title_of
 from recollect.text.redact import clean, strip_private
 from recollect.text.tokens import terms
 from recollect.text.visible import check
@@ -40,6 +40,7 @@ class Limits:
 class Prepared:
     note: Note
     redacted: tuple[str, ...]  # names of the rules that found a secret
+    words: Sequence[str] | None = None  # the terms of the text, where they were needed anyway
 
 
 def prepare(draft: Draft, space: str, limits: Limits, now_ms: int, allow_secrets: bool = False) -> Prepared:
@@ -50,7 +51,8 @@ def prepare(draft: Draft, space: str, limits: Limits, now_ms: int, allow_secrets
         raise InvalidInput("the text is empty", hint="give something to remember, or pipe it in with `-`")
     title = boundary.text(draft.title, "the title", 1000) if draft.title else ""
     check_ranges(draft.importance, draft.confidence)
-    kind = draft.kind or classify(content)
+    words = terms(content)
+    kind = draft.kind or kind_of(words)
     check_choice("kind", kind, (*KINDS, *limits.kinds))
     check_choice("origin", draft.origin, ORIGINS)
     check_choice("tier", draft.tier, TIERS[1:])
@@ -66,7 +68,7 @@ def prepare(draft: Draft, space: str, limits: Limits, now_ms: int, allow_secrets
         valid_to_ms=draft.valid_to_ms, superseded_by=draft.superseded_by,
         links=tuple(sorted(set(draft.links), key=_link)),
     )  # fmt: skip
-    return Prepared(note, tuple(dict.fromkeys(boundary.found)))
+    return Prepared(note, tuple(dict.fromkeys(boundary.found)), words)
 
 
 def revise(note: Note, fields: Mapping[str, Any], limits: Limits, now_ms: int, allow_secrets: bool = False) -> Prepared:
@@ -107,31 +109,40 @@ def _link(link: Link) -> tuple[str, str]:
     return link.to, link.kind
 
 
-def change(note: Note, expected_rev: int, limits: Limits, *, rechunk: bool, to_space: int | None = None,
-           vector: bytes | None = None) -> Change:  # fmt: skip
+def change(
+    note: Note, expected_rev: int, limits: Limits, *, rechunk: bool, to_space: int | None = None,
+    vector: bytes | None = None, words: Sequence[str] | None = None,
+) -> Change:  # fmt: skip
     """The note as a change for the store, with a fresh salt and its digest."""
     salt = audit.new_salt()
-    pieces = chunks_of(note, limits, vector) if rechunk and note.state in SEARCHABLE else None
+    pieces = chunks_of(note, limits, vector, words) if rechunk and note.state in SEARCHABLE else None
     digest = audit.digest(salt, audit.encode(audit.image(note)))
     return Change(note, expected_rev, salt, digest, pieces, to_space)
 
 
-def chunks_of(note: Note, limits: Limits, vector: bytes | None = None) -> tuple[ChunkDraft, ...]:
+def chunks_of(
+    note: Note, limits: Limits, vector: bytes | None = None, words: Sequence[str] | None = None
+) -> tuple[ChunkDraft, ...]:
     """The searchable slices of a note. A title of its own is embedded and indexed with each of them; the note's
     context and tags are indexed as context."""
     title = "" if note.content.startswith(note.title.rstrip("…")) else note.title
     context_terms = " ".join(terms(f"{note.context}\n{' '.join(note.tags)}")) if note.context or note.tags else ""
     pieces = chunk(note.content, limits.chunk_tokens, limits.chunk_overlap)
-    whole = len(pieces) == 1
+    if len(pieces) > 1:
+        vector = words = None
     return tuple(
         ChunkDraft(
-            content=piece.text, terms=" ".join(terms(f"{title}\n{piece.text}" if title else piece.text)), context=title,
-            context_terms=context_terms,
-            start_line=piece.start_line, end_line=piece.end_line, vector=vector if whole else None,
-            hash=audit.content_hash(embedded_text(title, piece.text)),
+            content=piece.text,
+            terms=" ".join(words if words is not None and not title else terms(embedded_text(title, piece.text))),
+            context=title, context_terms=context_terms, start_line=piece.start_line, end_line=piece.end_line,
+            vector=vector, hash=note.content_hash if words and not title else _hash(title, piece.text),
         )
         for piece in pieces
     )  # fmt: skip
+
+
+def _hash(title: str, text: str) -> str:
+    return audit.content_hash(embedded_text(title, text))
 
 
 def embedded_text(title: str, text: str) -> str:
@@ -150,6 +161,8 @@ class Boundary:
     def text(self, value: Any, what: str, max_bytes: int) -> str:
         if not isinstance(value, str):
             raise InvalidInput(f"{what} is {type(value).__name__}, not text", hint="give a string")
+        if not value:
+            return value
         check(value, what)
         if len(value) > max_bytes or len(value.encode()) > max_bytes:
             raise InvalidInput(

@@ -6,6 +6,7 @@ kind of the list with a word in the text wins. Both functions run on every write
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from recollect.text.graphemes import border
 from recollect.text.tokens import terms
@@ -26,14 +27,19 @@ _NO_TITLE = re.compile(r"^\s*(?:`{3,}|~{3,}|<!--|-{3,}\s*$|={3,}\s*$|\*{3,}\s*$|
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)")
 # Underscores are left alone: in these notes they are more often part of a name than emphasis.
 _EMPHASIS = re.compile(r"(\*{1,3}|~~|`+)(?=\S)(.{1,300}?)(?<=\S)\1")
-_LONGEST_LINE = 2_000
+_LONGEST_LINE = 500
 
 
 def classify(text: str) -> str:
     """One of bugfix, feature, refactor, decision, discovery, change, or else observation."""
-    found = set(terms(text))
+    return kind_of(terms(text))
+
+
+def kind_of(found: Iterable[str]) -> str:
+    """The same for a text whose terms are already known."""
+    seen = set(found)
     for kind, words in _KINDS:
-        if not words.isdisjoint(found):
+        if not words.isdisjoint(seen):
             return kind
     return DEFAULT_KIND
 
@@ -56,14 +62,19 @@ def title_of(text: str, limit: int = 80) -> str:
 
 def _collapsed(line: str) -> str:
     """One line without control and invisible characters, its spaces made single."""
+    if line.isprintable():
+        return " ".join(line.split())
     seen = (char if unicodedata.category(char) not in ("Cc", "Cs") else " " for char in line)
     return " ".join("".join(seen).split())
 
 
 def _unmarked(line: str) -> str:
-    bare = _LINK.sub(r"\1", _LINE_MARKERS.sub("", line))
-    for _ in range(3):
-        bare = _EMPHASIS.sub(r"\2", bare)
+    bare = _LINE_MARKERS.sub("", line)
+    if "](" in bare:
+        bare = _LINK.sub(r"\1", bare)
+    if "*" in bare or "`" in bare or "~" in bare:
+        for _ in range(3):
+            bare = _EMPHASIS.sub(r"\2", bare)
     return bare.rstrip("# ").strip() or line
 
 

@@ -64,14 +64,16 @@ def redact(text: str) -> Redaction:
 
 def _secrets(text: str) -> list[tuple[int, int, str]]:
     """Byte spans of the secrets in `text`, in order, none overlapping another."""
-    from recollect.text.secret_rules import RULES
+    from recollect.text.secret_rules import BY_MARKER, RULES
 
     lowered = text.lower()
+    suspects = [
+        numbers for rare, markers in BY_MARKER if rare in lowered for marker, numbers in markers if marker in lowered
+    ]
     raw = b""
     taken: list[tuple[int, int, str]] = []
-    for number, rule in enumerate(RULES):
-        if not any(marker in lowered for marker in rule.markers):
-            continue
+    for number in sorted({number for numbers in suspects for number in numbers}):
+        rule = RULES[number]
         if rule.shape and not re.search(rule.shape, lowered):
             continue
         raw = raw or text.encode("utf-8", "surrogatepass")

@@ -261,3 +261,20 @@ _GENERAL = (
 )  # fmt: skip
 
 RULES = (*_KEYS_AND_CLOUDS, *_CODE_AND_CHAT, *_PAY_MAIL_AI, *_GENERAL)
+
+
+def _by_marker() -> tuple[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]], ...]:
+    rules: dict[str, tuple[int, ...]] = {}
+    for number, rule in enumerate(RULES):
+        for marker in rule.markers:
+            rules[marker] = (*rules.get(marker, ()), number)
+    groups: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+    for marker, numbers in rules.items():
+        rare = next((char for char in "_-:./=~0123456789 " if char in marker), "")
+        groups.setdefault(rare, []).append((marker, numbers))
+    return tuple((rare, tuple(markers)) for rare, markers in groups.items())
+
+
+# Each distinct marker once, with the rules that it wakes, under a character that it contains: text without that
+# character skips the whole group, and the rest is one pass of plain `in`.
+BY_MARKER = _by_marker()
