@@ -8,7 +8,6 @@ Loading compares the sizes of the files only, which tells a broken installation 
 `verify_files` reads them whole and is for `recollect doctor`.
 """
 
-import hashlib
 import json
 import threading
 from collections.abc import Sequence
@@ -65,6 +64,8 @@ class OnnxEmbedder:
 
     def verify_files(self) -> None:
         """Reads the model whole and compares it with its checksums; raises EmbedderUnavailable."""
+        import hashlib
+
         for name, expected in self._files.items():
             try:
                 digest = hashlib.sha256((self._folder / name).read_bytes()).hexdigest()
