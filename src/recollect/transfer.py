@@ -6,22 +6,33 @@ like everywhere else, so a row that carries one arrives without it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
+from types import NoneType
 from typing import Any
 
 from recollect import audit
 from recollect.errors import InvalidInput, RecollectError
 from recollect.ids import Ref, is_uid
 from recollect.store import Change, Operation, Store
-from recollect.types import Draft, Filter, Link, Note, Space, State
-from recollect.write import Limits, change, prepare
+from recollect.text.visible import check
+from recollect.types import STATES, Draft, Filter, Link, Note, Space, State
+from recollect.values import value
+from recollect.write import Limits, change, check_choice, prepare
 
 EXPORTED: tuple[State, ...] = ("live", "superseded", "expired")
 BATCH = 500
+_HINT = "export writes the format that import reads"
+_TIME = (int, NoneType)
+_SHAPES: Mapping[str, tuple[type, ...]] = {
+    "kind": (str, NoneType), "title": (str, NoneType), "context": (str,), "source": (str,), "origin": (str,),
+    "session": (str, NoneType), "tags": (list, tuple), "pinned": (bool,), "tier": (str,), "metadata": (dict,),
+    "state": (str,), "superseded_by": (str, NoneType), "created_ms": _TIME, "updated_ms": _TIME, "expires_ms": _TIME,
+    "valid_from_ms": _TIME, "valid_to_ms": _TIME,
+}  # fmt: skip
 _DRAFT_FIELDS = {field.name for field in fields(Draft)} - {"space", "vector", "links"}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Imported:
     """What an import did; `skipped` says why, by row number."""
 
@@ -114,14 +125,31 @@ def draft_of(row: Mapping[str, Any]) -> Draft:
     if not isinstance(row, Mapping):
         raise InvalidInput("a row is not an object", hint="each line of the file is one JSON object")
     if not isinstance(row.get("content"), str):
-        raise InvalidInput("a row has no content", hint="export writes the format that import reads")
+        raise InvalidInput("a row has no content", hint=_HINT)
     if "uid" in row and not (isinstance(row["uid"], str) and is_uid(row["uid"])):
         raise InvalidInput(f"{row['uid']!r} is no uid", hint="leave uid out to make a new note")
-    known = {name: value for name, value in row.items() if name in _DRAFT_FIELDS}
-    for name in ("created_ms", "updated_ms", "expires_ms", "valid_from_ms", "valid_to_ms"):
-        if not isinstance(known.get(name), int | None):
-            raise InvalidInput(
-                f"{name} is not a number of milliseconds", hint="export writes the format that import reads"
-            )
-    links = tuple(Link(str(to), str(kind)) for to, kind in row.get("links", ()))
-    return Draft(**{**known, "links": links})
+    known = {name: given for name, given in row.items() if name in _DRAFT_FIELDS}
+    for name, given in known.items():
+        if name in _SHAPES and (not isinstance(given, _SHAPES[name]) or (name.endswith("_ms") and not _is_time(given))):
+            raise InvalidInput(f"{name} is {str(given)[:40]!r}, which it cannot be", hint=_HINT)
+    check_choice("state", known.get("state", "live"), STATES)
+    for name in ("session", "superseded_by"):
+        check(known.get(name) or "", name)
+    return Draft(**{**known, "links": _links(row.get("links", ()))})
+
+
+def _is_time(value: Any) -> bool:
+    """A moment between the years 1 and 9999; `true` is a number to Python."""
+    return value is None or (not isinstance(value, bool) and -62_135_596_800_000 <= value < 253_402_300_800_000)
+
+
+def _links(pairs: Any) -> tuple[Link, ...]:
+    good = isinstance(pairs, list | tuple) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(part, str) for part in pair)
+        for pair in pairs
+    )
+    if not good or not all(is_uid(to) and len(kind) <= 100 for to, kind in pairs):
+        raise InvalidInput("links are not pairs of a uid and a kind", hint=_HINT)
+    for _, kind in pairs:
+        check(kind, "the kind of a link")
+    return tuple(Link(to, kind) for to, kind in pairs)

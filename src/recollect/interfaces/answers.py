@@ -132,7 +132,10 @@ def error_json(error: RecollectError) -> dict[str, str]:
 
 
 def unexpected(error: BaseException) -> RecollectError:
-    """Anything we did not foresee, in the shape of what we did."""
+    """Anything we did not foresee, in the shape of what we did; trouble with the system is not our bug."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename else ""
+        return RecollectError(f"{error.strerror}{where}", hint="check the disk, the path and its permissions")
     return RecollectError(
         f"unexpected {type(error).__name__}: {error}",
         hint="this is a bug: set RECOLLECT_DEBUG=1, run the command again and report what it prints",

@@ -105,7 +105,8 @@ def _start(ctx: click.Context, store: str | None, space: str | None, as_json: bo
 
 cli = LazyGroup(
     "recollect", callback=_start, invoke_without_command=True, help=_start.__doc__, epilog=_EPILOG,
-    params=[*global_options(), click.Option(["--version"], is_flag=True, help="Show the version and leave.")],
+    params=[click.Option(["--version"], is_flag=True, help="Show the version and leave."), *global_options()],
+    add_help_option=False,
 )  # fmt: skip
 
 

@@ -102,22 +102,14 @@ class Rows:
 
     def __init__(self, text: str) -> None:
         self.troubles: dict[int, str] = {}
-        self._rows = self._whole(text) or self._lines(text)
+        whole = _array(text)
+        self._rows = self._lines(text) if whole is None else whole
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._rows)
-
-    def _whole(self, text: str) -> list[Any] | None:
-        if not text.lstrip().startswith("["):
-            return None
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-        return found if isinstance(found, list) else None
 
     def _lines(self, text: str) -> list[Any]:
         rows: list[Any] = []
@@ -133,3 +125,14 @@ class Rows:
         except (ValueError, RecursionError) as trouble:
             self.troubles[place] = f"line {number} is not JSON: {trouble}"
             return None
+
+
+def _array(text: str) -> list[Any] | None:
+    """All rows of a JSON array; None if the text is no such thing and has to be read line by line."""
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
