@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect import conversation, transfer
 from recollect import spaces as placing
 from recollect.config import Settings, load_settings
 from recollect.errors import InvalidInput, NotFound, StoreCorrupt
@@ -37,8 +36,10 @@ from recollect.types import (
     Space,
     Turn,
 )
-from recollect.undo import NOT_UNDOABLE, undo
 from recollect.write import Limits, change, prepare, revise
+
+if TYPE_CHECKING:
+    from recollect.transfer import Imported
 
 Reference = int | str | Note
 
@@ -140,7 +141,7 @@ class Memory:
         for item, done in zip(prepared, applied, strict=True):
             note = found.get(done.id) or item.note
             notice = f"redacted: {', '.join(item.redacted)}" if item.redacted else ""
-            fields = {name: getattr(note, name) for name in Note.__slots__}
+            fields = dict(vars(note))
             fields["id"] = done.id
             answer.append(
                 Added(**fields, created=not done.duplicate, duplicate=done.duplicate, notice=notice, operation=op.id)
@@ -273,11 +274,10 @@ class Memory:
 
     def undo(self, operation: str | None = None) -> Sequence[Note]:
         """Takes an operation back (without an id: the newest of this space); returns its notes as they are now."""
-        spaces = [
-            space
-            for space in self._store.spaces()
-            if space.id in self._visible() or space.merged_into in self._visible()
-        ]
+        from recollect.undo import NOT_UNDOABLE, undo
+
+        seen = self._visible()
+        spaces = [space for space in self._store.spaces() if space.id in seen or space.merged_into in seen]
         if operation is None:
             undoable = (events for events in self.operations() if events[0].verb not in NOT_UNDOABLE)
             newest = next(undoable, None)
@@ -310,6 +310,8 @@ class Memory:
 
     def start_session(self, key: str | None = None, *, agent: str = "", title: str = "", source: str = "") -> Session:
         """The session of (agent, key) in this space; made if it is new, opened again if it had ended."""
+        from recollect import conversation
+
         op = self._operation("session")
         return conversation.start(self._store, self._writable().id, op, key, agent or self.actor, title, source)
 
@@ -331,6 +333,8 @@ class Memory:
 
     def add_turns(self, session: Session | str, turns: Iterable[Turn], *, allow_secrets: bool = False) -> Sequence[int]:
         """Remembers what was said; turns whose record the session already has are left alone."""
+        from recollect import conversation
+
         op = self._operation("turns")
         found = self.session(session)
         return conversation.add(
@@ -375,6 +379,8 @@ class Memory:
 
     def export(self, **filters: Any) -> Iterator[dict[str, Any]]:
         """Every note as plain values, oldest first; `import_notes` takes them back without loss."""
+        from recollect import transfer
+
         return transfer.export(self._store, self._filter(**{"states": transfer.EXPORTED, **filters}))
 
     def import_notes(
@@ -383,8 +389,10 @@ class Memory:
         *,
         progress: Callable[[int], None] | None = None,
         dry_run: bool = False,
-    ) -> transfer.Imported:
+    ) -> "Imported":
         """Takes exported notes; a note is known by its uid, so that importing twice changes nothing."""
+        from recollect import transfer
+
         op = self._operation("import")
         found = placing.find(self._store, self._wish) or Space(0, "", self._wish.name, self._wish.kind, op.at_ms)
         space = found if dry_run else self._writable()

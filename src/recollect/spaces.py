@@ -4,18 +4,19 @@
 first use. A merge moves notes and sessions in one transaction under one operation, so that it can be undone.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.store import Change, Operation, Store
 from recollect.types import UNFILED_SPACE, USER_SPACE, Filter, Note, Space
+from recollect.values import value
 from recollect.write import Limits, change
 
 BUILT_IN = {USER_SPACE: "user", UNFILED_SPACE: "unfiled"}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Wish:
     """What the caller asked for: a name, or a project known by its aliases."""
 
@@ -25,7 +26,7 @@ class Wish:
     sees_user: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MergePreview:
     source: str
     target: str

@@ -5,8 +5,10 @@ fields are those of `audit.image`; `id`, `rev` and `space` are local to one stor
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from recollect.values import value
 
 State = Literal["live", "superseded", "expired", "evicted", "deleted"]
 Tier = Literal["scratchpad", "episodic", "semantic"]
@@ -26,13 +28,13 @@ USER_SPACE = "user"
 UNFILED_SPACE = "unfiled"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Link:
     to: str
     kind: str = "related"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Note:
     """One thing remembered."""
 
@@ -70,7 +72,7 @@ class Note:
         return self.origin in TRUSTED_ORIGINS
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Added(Note):
     """The note that `add` made or found; `duplicate` says which, `notice` what else the caller should know."""
 
@@ -80,7 +82,7 @@ class Added(Note):
     operation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Draft:
     """A note about to be: what the caller gives, before redaction, hashing and classification."""
 
@@ -110,7 +112,7 @@ class Draft:
     vector: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Space:
     """Where notes live and who may see them: a project, the user, a team."""
 
@@ -123,7 +125,7 @@ class Space:
     aliases: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Session:
     uid: str
     space: str
@@ -139,7 +141,7 @@ class Session:
     turns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Turn:
     """What one speaker said in a session; unique by (session, record), never by content."""
 
@@ -156,7 +158,7 @@ class Turn:
     space: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Event:
     """One text-free row per change; `seq` rises within a space, `hash` chains it to the row before."""
 
@@ -172,7 +174,7 @@ class Event:
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Revision:
     """The image of a note before a change; `salt` opens the digest of the event that had made it."""
 
@@ -185,7 +187,7 @@ class Revision:
     moved_from: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ChunkDraft:
     """A searchable slice about to be stored; `context` is embedded and indexed with it but not shown."""
 
@@ -199,7 +201,7 @@ class ChunkDraft:
     vector: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Chunk:
     """A searchable slice with the place it came from; exactly one of note, turn and file owns it."""
 
@@ -222,7 +224,7 @@ class Chunk:
     end_line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Filter:
     """What a read may see; `spaces` (ids) is never empty and goes into every lane."""
 
@@ -251,7 +253,7 @@ class Filter:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Hit:
     """One answer row: compact on purpose; `get` has the full text."""
 
@@ -274,7 +276,7 @@ class Hit:
     explain: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answer(Sequence[Hit]):
     """The hits of one search, and what really ran to find them."""
 
@@ -294,7 +296,7 @@ class Answer(Sequence[Hit]):
         return iter(self.hits)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Moment:
     """A timeline entry: a note and where it stands to the anchor."""
 
@@ -303,7 +305,7 @@ class Moment:
     distance: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finding:
     """One thing that doctor looked at."""
 

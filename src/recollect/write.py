@@ -6,7 +6,7 @@ logged; nothing here touches a database.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from recollect import audit
@@ -19,12 +19,13 @@ from recollect.text.redact import clean, strip_private
 from recollect.text.tokens import terms
 from recollect.text.visible import check
 from recollect.types import KINDS, ORIGINS, TIERS, ChunkDraft, Draft, Link, Note
+from recollect.values import value
 
 MAX_TAG_LENGTH = 100
 MAX_METADATA_BYTES = 65_536
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Limits:
     """What the write boundary lets through; from the settings."""
 
@@ -36,7 +37,7 @@ class Limits:
     redact: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Prepared:
     note: Note
     redacted: tuple[str, ...]  # names of the rules that found a secret

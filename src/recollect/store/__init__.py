@@ -18,7 +18,6 @@ Rules that hold for every verb:
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,12 +34,13 @@ from recollect.types import (
     Space,
     Turn,
 )
+from recollect.values import value
 
 SCHEMA_VERSION = 1
 SEARCHABLE: frozenset[str] = frozenset({"live", "superseded", "expired"})  # states whose chunks are kept
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Operation:
     """Who changes what, under which id; every event of a call carries it."""
 
@@ -50,7 +50,7 @@ class Operation:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Change:
     """A note as it shall be. `expected_rev` 0 inserts; otherwise the note must be at that revision.
 
@@ -65,7 +65,7 @@ class Change:
     to_space: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Applied:
     """What became of a change: the stored id, or the live note that already has the text."""
 
@@ -75,13 +75,13 @@ class Applied:
     duplicate: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TurnDraft:
     turn: Turn
     chunks: tuple[ChunkDraft, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class KeywordLane:
     """The best matches of the keyword lane with what ranking needs to score them."""
 
@@ -91,7 +91,7 @@ class KeywordLane:
     frequencies: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Use:
     note_id: int
     how: str
@@ -100,14 +100,14 @@ class Use:
     query: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Usage:
     accesses: int
     last_access_ms: int
     strength: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Erased:
     """What an erasure removed, by table; `pending` while an open reader keeps old pages alive."""
 

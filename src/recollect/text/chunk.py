@@ -9,23 +9,28 @@ Any change in where the cuts fall must raise `CHUNKER_VERSION`; stores re-chunk 
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 
 from recollect.text.graphemes import border
+from recollect.values import value
 
 CHUNKER_VERSION = 1
 
-# Scripts in which a model spends about one token on each character.
-_DENSE = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\ua960-\ua97f"
-    "\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U0001f000-\U0003ffff]"
-)
-_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]+\s*")
-_SPACE_END = re.compile(r"\s+")
+_SENTENCE_END = r"[.!?…]+[\"')\]]*\s+|[。！？]+\s*"
+_SPACE_END = r"\s+"
 
 
-@dataclass(frozen=True, slots=True)
+@cache
+def _dense() -> re.Pattern[str]:
+    """Scripts in which a model spends about one token on each character; compiled when such text first comes."""
+    return re.compile(
+        "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\ua960-\ua97f"
+        "\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U0001f000-\U0003ffff]"
+    )
+
+
+@value
 class Piece:
     """A slice of a text and the lines (counted from 1) of its first and last character."""
 
@@ -38,8 +43,8 @@ def estimate_tokens(text: str) -> int:
     """About how many tokens a model needs: one per CJK-like character, else a quarter of the length, or one a word."""
     if text.isascii():
         return max(-(-len(text) // 4), _words(text))
-    dense = len(_DENSE.findall(text))
-    return dense + max(-(-(len(text) - dense) // 4), _words(_DENSE.sub(" ", text)))
+    dense = len(_dense().findall(text))
+    return dense + max(-(-(len(text) - dense) // 4), _words(_dense().sub(" ", text)))
 
 
 def chunk(text: str, max_tokens: int = 256, overlap: int = 50) -> list[Piece]:
@@ -101,12 +106,12 @@ def _fits(line: str, ends: list[int], limit: int) -> bool:
     return all(estimate_tokens(line[a:b]) <= limit for a, b in zip([0, *ends[:-1]], ends, strict=True))
 
 
-def _split(line: str, ends: list[int], limit: int, splitter: re.Pattern[str]) -> list[int]:
+def _split(line: str, ends: list[int], limit: int, splitter: str) -> list[int]:
     out: list[int] = []
     start = 0
     for end in ends:
         if estimate_tokens(line[start:end]) > limit:
-            inner = (border(line, found.end()) for found in splitter.finditer(line, start, end))
+            inner = (border(line, found.end()) for found in re.compile(splitter).finditer(line, start, end))
             out += [place for place in inner if start < place < end]
         out.append(end)
         start = end
@@ -119,7 +124,7 @@ def _hard(line: str, ends: list[int], limit: int) -> list[int]:
     start = 0
     for end in ends:
         if estimate_tokens(line[start:end]) > limit:
-            width = limit if _DENSE.search(line, start, end) else limit * 4
+            width = limit if _dense().search(line, start, end) else limit * 4
             while end - start > width:
                 place = border(line, start + width)
                 start = place if place > start else start + width

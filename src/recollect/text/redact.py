@@ -6,16 +6,17 @@ is linear in the text. Ordinary text is dismissed by plain substring tests and d
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from recollect.values import value
 
 PRIVATE = "[private]"
 _ROUNDS = 4  # hiding one secret may bring another rule's context together; more rounds than this were never needed
 _PRIVATE_TAG = re.compile(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Redaction:
     """The text without secrets, and the names of the rules that found some, each once, in order of appearance."""
 
