@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.config import STORE_URL_SCHEMES, Settings
@@ -16,11 +15,12 @@ from recollect.errors import InvalidInput, NotFound, StoreCorrupt, StoreForeign
 from recollect.files import make_private_folder
 from recollect.store.opening import open_store
 from recollect.upkeep import check
+from recollect.values import value
 
 _TIME = r"\d{8}T\d{6}Z(-\d+)?"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Backup:
     path: Path
     bytes: int
