@@ -25,6 +25,7 @@ from recollect.errors import (
     StoreUnavailable,
 )
 from recollect.store import SCHEMA_VERSION
+from recollect.store.sqlite import forking
 
 APPLICATION_ID = 0x52434C54  # "RCLT"
 OLDEST_SQLITE = (3, 51, 3)
@@ -34,7 +35,9 @@ _SYNCHRONOUS = {"normal": 1, "full": 2}
 def open_connection(path: Path, busy_seconds: float, durability: str) -> apsw.Connection:
     """A connection with our policy, to a file that is known to be a store of this version."""
     _check_sqlite(apsw.sqlite_lib_version())
+    forking.refuse_stranded(path)
     with translated(path):
+        _drop_second_name(path)
         connection = apsw.Connection(str(path), flags=_flags(path))
         try:
             connection.set_busy_handler(busy_handler(busy_seconds))
@@ -43,6 +46,7 @@ def open_connection(path: Path, busy_seconds: float, durability: str) -> apsw.Co
         except BaseException:
             connection.close()
             raise
+    forking.watch(connection, path)
     return connection
 
 
@@ -119,16 +123,35 @@ def _recognise(connection: apsw.Connection, path: Path) -> None:
 
 
 def _refuse_truncated(connection: apsw.Connection, path: Path) -> None:
-    """A file that lost its tail is still opened by SQLite; its own page count gives it away."""
+    """A file that lost its tail is still opened by SQLite; its own page count gives it away.
+
+    Pages that are only in the log so far are counted too. Whether there is a log is asked after the count, within
+    one read transaction: then nobody can empty the log in between, and a log that is empty held none of them.
+    """
     log = Path(f"{path}-wal")
-    if log.exists() and log.stat().st_size:
-        return
-    promised = connection.pragma("page_count") * connection.pragma("page_size")
-    if path.stat().st_size < promised:
+    with connection:
+        promised = connection.pragma("page_count") * connection.pragma("page_size")
+        if log.exists() and log.stat().st_size:
+            return
+        there = path.stat().st_size
+    if there < promised:
         raise StoreCorrupt(
-            f"{path} was cut off: {path.stat().st_size} of {promised} bytes are there",
+            f"{path} was cut off: {there} of {promised} bytes are there",
             hint="`recollect backup list` shows backups; `recollect backup restore` brings one back",
         )
+
+
+def _drop_second_name(path: Path) -> None:
+    """A maker that was killed right after linking leaves the store under its temporary name as well.
+
+    Whoever removes the store later would keep all of it under a hidden name.
+    """
+    if path.stat().st_nlink < 2:
+        return
+    with contextlib.suppress(OSError):  # where the folder cannot be written, it stays
+        for other in path.parent.iterdir():
+            if other.name.startswith(f".{path.name}.") and other.name.endswith(".new") and other.samefile(path):
+                other.unlink(missing_ok=True)
 
 
 def _set_policy(connection: apsw.Connection, path: Path, durability: str) -> None:
