@@ -18,7 +18,8 @@ from recollect.store import Store
 if TYPE_CHECKING:
     from recollect.embed import Embedder
 
-BATCH = 32
+BATCH = 8  # small, because the deadline is looked at between batches
+REMEMBERED_QUERIES = 64
 
 
 class Embedding:
@@ -31,6 +32,7 @@ class Embedding:
         self._settings = settings
         self._clock = clock
         self._embedder = embedder
+        self._queries: dict[str, Any] = {}
         self.notice = ""  # why meaning is not searched, in words for the user
 
     def open(self) -> "Embedder | None":
@@ -69,21 +71,33 @@ class Embedding:
         embedder = self.open()
         if embedder is None:
             return None
-        try:
-            return embedder.embed([text])[0]
-        except EmbedderUnavailable as trouble:
-            self.notice = f"keyword search only: {trouble.message} ({trouble.hint})"
-            return None
+        if text not in self._queries:
+            try:
+                vector = embedder.embed([text])[0]
+            except EmbedderUnavailable as trouble:
+                self.notice = f"keyword search only: {trouble.message} ({trouble.hint})"
+                return None
+            if len(self._queries) >= REMEMBERED_QUERIES:
+                self._queries.pop(next(iter(self._queries)))
+            self._queries[text] = vector
+        return self._queries[text]
+
+    @property
+    def latin_only(self) -> bool:
+        """Whether the model reads Latin letters only; then it is not believed about other scripts."""
+        return bool(getattr(self._embedder, "latin_only", False))
 
     def drain(self, spaces: Sequence[int] | None, limit: int, deadline_ms: int) -> int:
         """Embeds pending chunks, newest first, until none, `limit` or the deadline; returns how many."""
         embedder = self.open()
         if embedder is None:
             return 0
-        return embed_pending(
-            self._store, embedder, spaces, limit, time.monotonic() + deadline_ms / 1000, self._clock,
-            self._settings.cache_entries,
-        )  # fmt: skip
+        until = time.monotonic() + deadline_ms / 1000
+        try:
+            return embed_pending(self._store, embedder, spaces, limit, until, self._clock, self._settings.cache_entries)
+        except (EmbedderUnavailable, StoreUnavailable) as trouble:
+            self.notice = f"what is new is found by keyword only: {trouble.message}"
+            return 0
 
     def pending(self, spaces: Sequence[int] | None) -> int:
         active = self._store.active_model()

@@ -39,6 +39,8 @@ from recollect.types import (
 from recollect.write import Limits, change, prepare, revise
 
 if TYPE_CHECKING:
+    from recollect.embed import Embedder
+    from recollect.search import Searcher
     from recollect.transfer import Imported
 
 Reference = int | str | Note
@@ -60,6 +62,7 @@ class Memory:
         actor: str = "python",
         folder: str | Path | None = None,
         clock: Callable[[], int] = now_ms,
+        embedder: "Embedder | None" = None,
         create: bool = True,
     ) -> None:
         chosen: dict[str, Any] = {
@@ -75,9 +78,12 @@ class Memory:
             durability=self.settings.durability, create=create,
         )  # fmt: skip
         self._wish = placing.wish(self.settings.space, self._folder, self.settings.home)
-        self._searcher: Any = None
+        self._embedder = embedder
+        self._searcher: Searcher | None = None
 
     def close(self) -> None:
+        if self._searcher is not None:
+            self._searcher.flush()
         self._store.close()
 
     def __enter__(self) -> "Memory":
@@ -398,6 +404,19 @@ class Memory:
         space = found if dry_run else self._writable()
         return transfer.import_rows(self._store, space, rows, op, self._limits, progress, dry_run)
 
+    def embed_pending(self, *, limit: int = 10**9, seconds: float = 10**6) -> int:
+        """Makes the vectors that are still owed; searches do a little of this by themselves. Returns how many."""
+        return self._search().embedding.drain(None, limit, int(seconds * 1000))
+
+    def reindex(self, model: str | None = None, *, progress: Callable[[int], None] | None = None) -> Mapping[str, Any]:
+        """Gives the store another model, by an embedder's name; the old vectors serve until the new are complete."""
+        from recollect.embedding import reindex
+
+        name = model or self.settings.embedder
+        identity, count = reindex(self._store, self.settings, name, self._clock, progress)
+        self.settings, self._searcher = replace(self.settings, embedder=name), None
+        return {"model": identity, "embedded": count}
+
     def backup(self, target: str | Path) -> Path:
         """An online, verified copy of the store."""
         path = Path(target)
@@ -446,11 +465,11 @@ class Memory:
     def _filter(self, **filters: Any) -> Filter:
         return make_filter(self._visible(), self._clock(), self._limits.kinds, filters)
 
-    def _search(self) -> Any:
+    def _search(self) -> "Searcher":
         if self._searcher is None:
             from recollect.search import Searcher
 
-            self._searcher = Searcher(self._store, self.settings, self._filter, self._clock)
+            self._searcher = Searcher(self._store, self.settings, self._filter, self._clock, self._embedder)
         return self._searcher
 
 

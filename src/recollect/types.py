@@ -222,6 +222,8 @@ class Chunk:
     file_path: str = ""
     start_line: int | None = None
     end_line: int | None = None
+    uid: str = ""
+    importance: int = 5
 
 
 @value

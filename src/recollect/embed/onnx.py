@@ -36,6 +36,7 @@ class _Loaded:
 
 class OnnxEmbedder:
     name = "minilm"
+    latin_only = True  # of other scripts it knows single characters at best
 
     def __init__(self, folder: Path = BUNDLED, threads: int = 1) -> None:
         self._folder = folder

@@ -194,6 +194,15 @@ class Store(Protocol):
     def chunks(self, ids: Sequence[int], where: Filter) -> list[Chunk]:
         """The chunks among `ids` that pass the filter."""
 
+    def siblings(self, owners: Sequence[tuple[str, int]], spaces: Sequence[int]) -> list[Chunk]:
+        """All chunks of those owners that have several."""
+
+    def turn_chunks(self, places: Sequence[tuple[int, int]], spaces: Sequence[int]) -> list[Chunk]:
+        """The chunks of the turns at (session, position)."""
+
+    def speakers(self, spaces: Sequence[int]) -> list[str]:
+        """Who spoke in the sessions of these spaces, each once."""
+
     def rebuild_chunks(
         self, op: Operation, space: int, owner: str, owner_id: int, chunks: Sequence[ChunkDraft]
     ) -> None: ...
@@ -222,6 +231,9 @@ class Store(Protocol):
     def cache(
         self, provider: str, model: str, dims: int, vectors: Mapping[str, bytes], now_ms: int, keep: int
     ) -> None: ...
+
+    def similarities(self, model: str, query: Any, ids: Sequence[int], spaces: Sequence[int]) -> dict[int, float]:
+        """The cosine of each of these chunks that has a vector."""
 
     def vector_lane(self, model: str, query: Any, where: Filter, limit: int) -> list[tuple[int, float]]:
         """Exact nearest chunks by cosine inside the filter: (chunk id, similarity), best first."""

@@ -1,1 +1,1 @@
-"""Nearest-vector search over what a store keeps. Exact now; an approximate index for large stores fits the same seam."""
+"""Nearest-vector search over what a store keeps: exact, behind a seam that an approximate index fits too."""

@@ -5,6 +5,7 @@ newer than the last one seen and mask the rows of chunks that were removed.
 """
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recollect.types import Chunk, Filter
@@ -93,6 +94,21 @@ class ExactScan:
             keep = np.isin(ids, np.array(self._source.allowed_chunks(where), np.int64))
             ids, scores = ids[keep], scores[keep]
         return self._best(ids, scores, where, limit)
+
+    def similarities(self, model_id: int, query: Any, ids: Sequence[int], spaces: Sequence[int]) -> dict[int, float]:
+        """The cosine of each of `ids` that has a vector in these spaces."""
+        import numpy as np
+
+        query, wanted = np.asarray(query, np.float32), np.array(sorted(ids), np.int64)
+        found: dict[int, float] = {}
+        with self._lock:
+            for space in spaces:
+                if self._has(model_id, space) and len(wanted):
+                    matrix = self._fresh(model_id, space)
+                    rows = np.flatnonzero(np.isin(matrix.ids[: matrix.count], wanted))
+                    scores = matrix.rows[rows] @ query
+                    found.update(zip(matrix.ids[rows].tolist(), scores.tolist(), strict=True))
+        return found
 
     def _has(self, model_id: int, space: int) -> bool:
         return self._fresh(model_id, space).count > 0

@@ -31,7 +31,7 @@ class PostgresLanes(ChunkTables):
             where.spaces,
         )[0]
         if not terms or not total:
-            return KeywordLane((), total, 0.0, {})
+            return KeywordLane((), total, 0.0, dict.fromkeys(terms, 0))
         scopes = _scopes(where)
         frequencies = self._frequencies(terms, where, scopes)
         clauses = chunk_clauses(where, self.tag_sql)
@@ -61,6 +61,19 @@ class PostgresLanes(ChunkTables):
 
     def _move_vectors(self, column: str, owner: int, space: int) -> None:
         """Nothing to do: vectors follow their chunks by cascade, and nobody keeps a copy."""
+
+    def similarities(self, model: str, query: Any, ids: Sequence[int], spaces: Sequence[int]) -> dict[int, float]:
+        import numpy as np
+
+        model_id = self._model_id(model)
+        if model_id is None or not ids:
+            return {}
+        rows = self._rows(
+            "select chunk_id, -(vector <#> ?::vector) from vectors "
+            f"where space in ({marks(spaces)}) and model = ? and chunk_id = any(?)",
+            (_literal(np.asarray(query, "<f4").tobytes()), *spaces, model_id, list(ids)),
+        )
+        return {row[0]: row[1] for row in rows}
 
     def vector_lane(self, model: str, query: Any, where: Filter, limit: int) -> list[tuple[int, float]]:
         """Exact within the filter: adding 0 keeps the planner from an approximate index that filters afterwards.

@@ -147,6 +147,7 @@ create table turns (
 );
 create unique index turns_record on turns (space, session_id, record);
 create index turns_position on turns (space, session_id, position);
+create index turns_speaker on turns (space, speaker);
 
 create table files (
   id bigint not null,

@@ -18,7 +18,7 @@ CHUNK_COLUMNS = (
 CHUNK_SELECT = (
     "select c.id, s.name, c.note_id, c.turn_id, c.file_id, c.chunk_idx, c.content, c.context, c.terms, "
     "c.context_terms, c.trusted, c.created_ms, c.session_id, t.position, t.speaker, c.file_path, "
-    "c.start_line, c.end_line "
+    "c.start_line, c.end_line, n.uid, n.importance "
 )
 CHUNK_JOINS = (
     "join spaces s on s.id = c.space left join notes n on n.space = c.space and n.id = c.note_id "
@@ -76,6 +76,49 @@ class ChunkTables(VectorTables):
             found.update((row[0], chunk_of(row)) for row in rows)
         return [found[chunk] for chunk in ids if chunk in found]
 
+    def siblings(self, owners: Sequence[tuple[str, int]], spaces: Sequence[int]) -> list[Chunk]:
+        found: list[Chunk] = []
+        for what in ("note", "turn", "file"):
+            column = f"{what}_id"
+            long = self._owners_of_many([owner_id for kind, owner_id in owners if kind == what], column, spaces)
+            for part in batches(long):
+                rows = self._rows(
+                    f"{CHUNK_SELECT}from chunks c {CHUNK_JOINS}where c.space in ({marks(spaces)}) "
+                    f"and c.{column} in ({marks(part)})",
+                    (*spaces, *part),
+                )
+                found += [chunk_of(row) for row in rows]
+        return found
+
+    def _owners_of_many(self, ids: Sequence[int], column: str, spaces: Sequence[int]) -> list[int]:
+        """Those that have more than one chunk: few, so that asking first is cheap."""
+        found: list[int] = []
+        for part in batches(ids):
+            rows = self._rows(
+                f"select distinct {column} from chunks c where c.space in ({marks(spaces)}) "
+                f"and c.{column} in ({marks(part)}) and c.chunk_idx > 0",
+                (*spaces, *part),
+            )
+            found += [row[0] for row in rows]
+        return found
+
+    def turn_chunks(self, places: Sequence[tuple[int, int]], spaces: Sequence[int]) -> list[Chunk]:
+        found: list[Chunk] = []
+        for part in batches(places, 250):
+            pairs = ", ".join("(?, ?)" for _ in part)
+            rows = self._rows(
+                f"{CHUNK_SELECT}from chunks c {CHUNK_JOINS}where c.space in ({marks(spaces)}) and c.turn_id in "
+                f"(select id from turns where (session_id, position) in (values {pairs}))",  # sql: only ? marks
+                (*spaces, *(number for place in part for number in place)),
+            )
+            found += [chunk_of(row) for row in rows]
+        return found
+
+    def speakers(self, spaces: Sequence[int]) -> list[str]:
+        return [
+            row[0] for row in self._rows(f"select distinct speaker from turns where space in ({marks(spaces)})", spaces)
+        ]
+
 
 def _chunk_row(chunk_id: int, space: int, owner: ChunkOwner, idx: int, draft: ChunkDraft) -> Row:
     what, owner_id = owner.what, owner.id
@@ -96,5 +139,5 @@ def chunk_of(row: Row) -> Chunk:
         owner_id=note if note is not None else turn if turn is not None else file,
         idx=row[5], content=row[6], context=row[7], terms=row[8], context_terms=row[9], trusted=bool(row[10]),
         created_ms=row[11], session=row[12], position=row[13], speaker=row[14] or "", file_path=row[15] or "",
-        start_line=row[16], end_line=row[17],
+        start_line=row[16], end_line=row[17], uid=row[18] or "", importance=row[19] or 5,
     )  # fmt: skip

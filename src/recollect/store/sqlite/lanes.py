@@ -26,7 +26,7 @@ class SqliteLanes(ChunkTables):
             where.spaces,
         )[0]
         if not terms or not total:
-            return KeywordLane((), total, 0.0, {})
+            return KeywordLane((), total, 0.0, dict.fromkeys(terms, 0))
         scope = _scope(where)
         quoted = [f'"{term}"' for term in terms]
         frequencies = {
@@ -58,14 +58,25 @@ class SqliteLanes(ChunkTables):
         model_id = self._model_id(model)
         if model_id is None:
             return []
+        with self.snapshot():
+            return self._exact_scan().nearest(model_id, query, where, limit)
+
+    def similarities(self, model: str, query: Any, ids: Sequence[int], spaces: Sequence[int]) -> dict[int, float]:
+        model_id = self._model_id(model)
+        if model_id is None:
+            return {}
+        with self.snapshot():
+            return self._exact_scan().similarities(model_id, query, ids, spaces)
+
+    def _exact_scan(self) -> "ExactScan":
+        """What a transaction sees may yet be rolled back: it gets a scan of its own that nobody else follows."""
         from recollect.vectors.exact import ExactScan
 
-        # What a transaction sees may yet be rolled back: it gets a scan of its own that nobody else follows.
-        scan = ExactScan(self) if self._writing() else self._scan or ExactScan(self)
-        if not self._writing():
-            self._scan = scan
-        with self.snapshot():
-            return scan.nearest(model_id, query, where, limit)
+        if self._writing():
+            return ExactScan(self)
+        if self._scan is None:
+            self._scan = ExactScan(self)
+        return self._scan
 
     def _writing(self) -> bool:
         raise NotImplementedError

@@ -137,6 +137,7 @@ create table turns (
 ) strict;
 create unique index turns_record on turns (session_id, record);
 create index turns_position on turns (session_id, position);
+create index turns_speaker on turns (space, speaker);
 
 create table files (
   id integer primary key,
