@@ -43,7 +43,7 @@ class Shell:
         out, err = _stream(), _stream()
         given = _stream(stdin) if stdin is not None else None
         with (
-            _inside(self.folder),
+            inside(self.folder),
             mock.patch.dict(os.environ, {**self.environ, **environ}),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
@@ -77,7 +77,7 @@ def _text(stream: io.TextIOWrapper) -> str:
 
 
 @contextlib.contextmanager
-def _inside(folder: Path) -> Iterator[None]:
+def inside(folder: Path) -> Iterator[None]:
     before = Path.cwd()
     os.chdir(folder)
     try:

@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "Write notes to a file."),
     "import": ("importing", "Take in notes that export wrote."),
     "backup": ("backup", "Copy the whole store, list copies, bring one back."),
+    "reindex": ("reindexing", "Make every vector anew, with another model if one is named."),
     "doctor": ("doctor", "Check the store and repair what can be rebuilt."),
     "demo": ("demo", "See recollect at work on a store of its own."),
     "config": ("settings", "Show and change settings."),

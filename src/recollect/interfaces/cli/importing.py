@@ -1,8 +1,6 @@
 """`recollect import`."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -39,7 +37,7 @@ def import_command(door: Door, file: str | None, dry_run: bool) -> None:
         raise InvalidInput("there is nothing to import", hint="`recollect export --output notes.jsonl` makes a file")
     with ExitStack() as stack:
         memory = stack.enter_context(_tried(door, stack) if dry_run else door.memory(create=True))
-        advance = stack.enter_context(_progress(len(rows)))
+        advance = stack.enter_context(screen.progress("importing", len(rows)))
         done = memory.import_notes(rows, progress=advance, dry_run=dry_run)
     skipped = [{"row": row, "reason": rows.troubles.get(row, reason)} for row, reason in done.skipped]
     value: dict[str, Any] = {
@@ -70,23 +68,6 @@ def _text(file: str | None) -> str:
         reason = getattr(trouble, "strerror", None) or trouble
         raise InvalidInput(f"cannot read {file}: {reason}", hint="check the path") from trouble
     return words.decoded(content, file)
-
-
-def _progress(total: int) -> AbstractContextManager[Callable[[int], None] | None]:
-    """A bar on a terminal; nothing elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        return nullcontext(None)
-    return _bar(total)
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("importing", total=total)
-        yield lambda done: bar.update(task, completed=done)
 
 
 def _show(value: dict[str, Any]) -> None:

@@ -3,8 +3,10 @@
 `rich` draws tables on a terminal and is imported only there; a pipe gets plain aligned columns.
 """
 
+import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -80,6 +82,23 @@ def _draw(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> 
     for row in rows:
         drawn.add_row(*(Text(cell) for cell in row))  # Text: what looks like markup in a note stays text
     Console().print(drawn)
+
+
+def progress(label: str, total: int) -> AbstractContextManager[Callable[[int], None] | None]:
+    """A bar on a terminal, moved by calling it with how much is done; nothing elsewhere."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return nullcontext(None)
+    return _bar(label, total)
+
+
+@contextmanager
+def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda done: bar.update(task, completed=done)
 
 
 def show_note(note: "Note") -> None:
