@@ -1,25 +1,20 @@
-"""Frozen values that are cheap to define.
+"""Frozen values that are cheap to define and to make.
 
 A frozen dataclass with slots takes 0.7 ms to define, because each of its methods is compiled on the spot; a
-command-line call would pay that for every class, used or not. `@value` makes a real dataclass (constructor, `fields`,
-`replace` and `asdict` work, type checkers know it as frozen) and takes the other methods from one shared place.
+command-line call would pay that for every class, used or not. Making one costs a guarded assignment for each field.
+`@value` makes a real dataclass (`fields`, `replace` and `asdict` work, type checkers know it as frozen) with a
+constructor that fills the instance in one step, and takes the other methods from one shared place.
 """
 
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
 from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
 
 
 class _Frozen:
-    __dataclass_fields__: dict[str, Any]
-
     def __setattr__(self, name: str, content: Any) -> None:
-        """The constructor sets each field once; after that nothing may."""
-        state = self.__dict__
-        if name in state or name not in self.__dataclass_fields__:
-            raise FrozenInstanceError(f"cannot assign to field {name!r}")
-        state[name] = content
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
     def __delattr__(self, name: str) -> None:
         raise FrozenInstanceError(f"cannot delete field {name!r}")
@@ -31,8 +26,8 @@ class _Frozen:
         return hash(tuple(self.__dict__.values()))
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={content!r}" for name, content in self.__dict__.items())
-        return f"{type(self).__qualname__}({fields})"
+        content = ", ".join(f"{name}={part!r}" for name, part in self.__dict__.items())
+        return f"{type(self).__qualname__}({content})"
 
 
 _SHARED = ("__setattr__", "__delattr__", "__eq__", "__hash__", "__repr__")
@@ -41,7 +36,30 @@ _SHARED = ("__setattr__", "__delattr__", "__eq__", "__hash__", "__repr__")
 @dataclass_transform(frozen_default=True)
 def value(cls: type[T]) -> type[T]:
     """Makes a class with annotated fields a frozen value."""
-    made = dataclass(repr=False, eq=False)(cls)
+    made = dataclass(init=False, repr=False, eq=False)(cls)
     for name in _SHARED:
         setattr(made, name, _Frozen.__dict__[name])
+    made.__init__ = _constructor(made)  # type: ignore[method-assign]
     return made
+
+
+def _constructor(cls: type[Any]) -> Any:
+    """`def __init__(self, a, b=…): self.__dict__.update(a=a, b=b)`, with defaults and factories as declared."""
+    names: dict[str, Any] = {"absent": MISSING}
+    takes, keeps = ["self"], []
+    for field in fields(cls):
+        name = field.name
+        keep = name
+        if field.default is not MISSING:
+            names[f"default_{name}"] = field.default
+            takes.append(f"{name}=default_{name}")
+        elif field.default_factory is not MISSING:
+            names[f"make_{name}"] = field.default_factory
+            takes.append(f"{name}=absent")
+            keep = f"make_{name}() if {name} is absent else {name}"
+        else:
+            takes.append(name)
+        keeps.append(f"{name}={keep}")
+    # Our own field names and nothing else: what a dataclass does too.
+    exec(f"def __init__({', '.join(takes)}):\n    self.__dict__.update({', '.join(keeps)})", names)  # noqa: S102
+    return names["__init__"]

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from recollect.types import Chunk, Filter
+from recollect.types import Filter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,7 @@ class VectorSource(Protocol):
 
     def allowed_chunks(self, where: Filter) -> list[int]: ...
 
-    def chunks(self, ids: "list[int]", where: Filter) -> list[Chunk]: ...
+    def passing(self, ids: Sequence[int], where: Filter) -> set[int]: ...
 
 
 class _Matrix:
@@ -125,8 +125,9 @@ class ExactScan:
         while True:
             top = _top(scores, wanted)
             top = top[np.lexsort((-ids[top], -scores[top]))]
-            passing = {chunk.id for chunk in self._source.chunks([int(i) for i in ids[top]], where)}
-            found = [(int(ids[row]), float(scores[row])) for row in top if int(ids[row]) in passing]
+            best = list(zip(ids[top].tolist(), scores[top].tolist(), strict=True))
+            passing = self._source.passing([chunk_id for chunk_id, _ in best], where)
+            found = [pair for pair in best if pair[0] in passing]
             if len(found) >= limit or wanted >= len(scores):
                 return found[:limit]
             wanted *= 4

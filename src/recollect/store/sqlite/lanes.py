@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.store import KeywordLane
 from recollect.store.relational.base import scope_of
 from recollect.store.relational.chunks import CHUNK_JOINS, CHUNK_SELECT, ChunkTables, chunk_of
-from recollect.store.relational.rows import chunk_clauses, marks
+from recollect.store.relational.rows import batches, chunk_clauses, marks
 from recollect.types import Filter
 
 if TYPE_CHECKING:
@@ -93,6 +93,18 @@ class SqliteLanes(ChunkTables):
             "select change, chunk_id from removals where space = ? and model = ? and change > ?",
             (space, model_id, after),
         )
+
+    def passing(self, ids: Sequence[int], where: Filter) -> set[int]:
+        """Those of `ids` that pass the filter."""
+        clauses = chunk_clauses(where, self.tag_sql)
+        found: set[int] = set()
+        for part in batches(ids):
+            rows = self._rows(
+                f"select c.id from chunks c {CHUNK_JOINS}where c.id in ({marks(part)}) and {clauses.sql}",
+                (*part, *clauses.values),
+            )
+            found.update(row[0] for row in rows)
+        return found
 
     def allowed_chunks(self, where: Filter) -> list[int]:
         """Every chunk that passes the filter, for filters that leave few."""
