@@ -116,6 +116,21 @@ def postgres_stores(databases: Databases) -> Iterator[MakeStore]:
 
 
 @pytest.fixture
+def postgres_emptied(databases: Databases) -> Iterator[MakeStore]:
+    """Each fresh store empties the one before: for tests that need hundreds of them, one at a time."""
+    from recollect.store.postgres import PostgresStore
+
+    url = databases.fresh()
+
+    def make(same_place_as: Store | None = None) -> Store:
+        run(url, _EMPTY)
+        return PostgresStore(url)
+
+    yield make
+    databases.recycle(url)
+
+
+@pytest.fixture
 def memory_folder() -> Iterator[Path]:
     """A folder in memory where there is one: hundreds of small stores are made, and each would wait for the disk."""
     memory = Path("/dev/shm")

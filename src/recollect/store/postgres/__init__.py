@@ -86,7 +86,7 @@ class PostgresStore(PostgresLanes, PostgresUpkeep, RelationalStore):
         try:
             return self._run(connection, sql, values)
         except StoreUnavailable:
-            if not connection.broken:
+            if not connection.died_idle:
                 raise
             self._connections.drop_idle()
             connection = self._connections.fresh()
@@ -142,9 +142,9 @@ class PostgresStore(PostgresLanes, PostgresUpkeep, RelationalStore):
         try:
             self._run(connection, sql)
         except StoreUnavailable:
-            dead = connection.broken
+            again = connection.died_idle
             self._connections.give_back(connection)
-            if not dead:
+            if not again:
                 raise
             self._connections.drop_idle()
             connection = self._connections.fresh()

@@ -17,8 +17,39 @@ from psycopg.conninfo import conninfo_to_dict
 from recollect.errors import StoreUnavailable
 from recollect.store.postgres.errors import explain
 
-Connection = psycopg.Connection[tuple[Any, ...]]
 _CONNECT_SECONDS = 10
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """Gives up on a server that stops answering; a working one ends a slow statement by itself before that."""
+
+    patience = 30.0
+    hung = False
+
+    @property
+    def died_idle(self) -> bool:
+        """Lost without having kept the caller waiting: what it was asked may be asked again."""
+        return self.broken and not self.hung
+
+    def wait(self, gen: Any, *args: Any, **settings: Any) -> Any:
+        return super().wait(self._watched(gen), *args, **settings)
+
+    def _watched(self, gen: Any) -> Any:
+        """Passes on what the driver waits for; wakes with it a few times a second and looks at the clock."""
+        deadline = time.monotonic() + self.patience + 2
+        answer = None
+        while True:
+            try:
+                wanted = gen.send(answer)
+            except StopIteration as done:
+                return done.value
+            answer = yield wanted
+            while not answer:
+                if time.monotonic() > deadline:
+                    self.hung = True
+                    self.pgconn.finish()
+                    raise pg.OperationalError("the server does not answer")
+                answer = yield wanted
 
 
 class Connections:
@@ -46,12 +77,14 @@ class Connections:
             raise StoreUnavailable(f"{self.location} was closed", hint="open the store again")
         seconds = max(2, min(_CONNECT_SECONDS, int(self._seconds)))
         try:
-            return _Waiting.connect(
-                self._url, autocommit=True, prepare_threshold=None, connect_timeout=seconds, patience=self._seconds,
+            connection = Connection.connect(
+                self._url, autocommit=True, prepare_threshold=None, connect_timeout=seconds,
                 application_name="recollect", keepalives_idle=10, keepalives_interval=5, keepalives_count=3,
             )  # fmt: skip
         except pg.Error as trouble:
             raise explain(trouble, self.location) from trouble
+        connection.patience = self._seconds
+        return connection
 
     def give_back(self, connection: Connection) -> None:
         with self._lock:
@@ -70,37 +103,6 @@ class Connections:
     def close(self) -> None:
         self._closed = True
         self.drop_idle()
-
-
-class _Waiting(psycopg.Connection[tuple[Any, ...]]):
-    """Gives up on a server that stops answering; a working one ends a slow statement by itself before that."""
-
-    patience = 30.0
-
-    @classmethod
-    def connect(cls, conninfo: str = "", *, patience: float = 30.0, **settings: Any) -> "_Waiting":  # type: ignore[override]
-        connection = super().connect(conninfo, **settings)
-        connection.patience = patience
-        return connection
-
-    def wait(self, gen: Any, *args: Any, **settings: Any) -> Any:
-        return super().wait(self._watched(gen), *args, **settings)
-
-    def _watched(self, gen: Any) -> Any:
-        """Passes on what the driver waits for; wakes with it a few times a second and looks at the clock."""
-        deadline = time.monotonic() + self.patience + 2
-        answer = None
-        while True:
-            try:
-                wanted = gen.send(answer)
-            except StopIteration as done:
-                return done.value
-            answer = yield wanted
-            while not answer:
-                if time.monotonic() > deadline:
-                    self.pgconn.finish()
-                    raise pg.OperationalError("the server does not answer")
-                answer = yield wanted
 
 
 def _without_password(url: str) -> str:

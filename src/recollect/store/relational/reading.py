@@ -66,10 +66,12 @@ class NoteReading(NoteTables):
         return self._events(f"e.space in ({marks(spaces)}) and e.seq > ?", (*spaces, since), limit)
 
     def latest_events(self, spaces: Sequence[int], limit: int) -> list[Event]:
+        # Within a space the sequence is the order of what happened; clocks may jump, and only spaces are put by them.
+        order = "e.seq desc" if len(spaces) == 1 else "e.at_ms desc, e.space, e.seq desc"
         rows = self._rows(
             "select s.name, e.seq, e.operation, e.verb, e.uid, e.rev, e.actor, e.at_ms, e.digest, e.hash "
             f"from events e join spaces s on s.id = e.space where e.space in ({marks(spaces)}) "
-            "order by e.at_ms desc, e.space, e.seq desc limit ?",
+            f"order by {order} limit ?",
             (*spaces, limit),
         )
         return [Event(*row) for row in rows]

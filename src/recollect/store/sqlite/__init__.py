@@ -15,7 +15,7 @@ import apsw
 from recollect.errors import NotFound, StoreForeign
 from recollect.store.relational import RelationalStore
 from recollect.store.relational.rows import Row
-from recollect.store.sqlite.connect import busy_handler, explain, make_store, open_connection
+from recollect.store.sqlite.connect import busy_handler, explain, make_store, open_connection, translated
 from recollect.store.sqlite.lanes import SqliteLanes
 from recollect.store.sqlite.upkeep import SqliteUpkeep
 
@@ -38,17 +38,21 @@ class SqliteStore(SqliteLanes, SqliteUpkeep, RelationalStore):
         self._local = threading.local()
         self._open: list[apsw.Connection] = []
         self._lock = threading.Lock()
+        with translated(self.path):
+            self._find_or_make(create)
+        self._connection()
+
+    def _find_or_make(self, create: bool) -> None:
         if not self.path.exists():
             if not create:
                 raise NotFound(f"there is no store at {self.path}", hint="`recollect add` makes one, or check --store")
-            make_store(self.path, durability)
+            make_store(self.path, self._durability)
         elif self.path.is_dir() or self.path.stat().st_size == 0:
             what = "a folder" if self.path.is_dir() else "an empty file"
             raise StoreForeign(
                 f"{self.path} is {what}, not a recollect store",
                 hint="move it away or choose another path with --store; it was left as it is",
             )
-        self._connection()
 
     def close(self) -> None:
         with self._lock:
@@ -74,7 +78,7 @@ class SqliteStore(SqliteLanes, SqliteUpkeep, RelationalStore):
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         try:
             return self._connection().execute(sql, values).fetchall()
-        except apsw.Error as trouble:
+        except (apsw.Error, UnicodeDecodeError) as trouble:
             raise explain(trouble, self.path) from trouble
 
     def _many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:

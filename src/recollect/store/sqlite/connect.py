@@ -24,6 +24,7 @@ from recollect.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from recollect.files import make_private_folder, unwritable
 from recollect.store import SCHEMA_VERSION
 from recollect.store.sqlite import forking
 
@@ -58,7 +59,7 @@ def _flags(path: Path) -> int:
 def make_store(path: Path, durability: str) -> None:
     """Creates the store under a temporary name and links it into place; losing the race to another is fine."""
     with translated(path):
-        _make_folder(path.parent)
+        make_private_folder(path.parent)
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{random.getrandbits(32):08x}.new")
         try:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -68,13 +69,6 @@ def make_store(path: Path, durability: str) -> None:
         finally:
             for suffix in ("", "-wal", "-shm"):
                 Path(f"{temporary}{suffix}").unlink(missing_ok=True)
-
-
-def _make_folder(folder: Path) -> None:
-    if not folder.exists():
-        folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-        if os.name == "posix":
-            folder.chmod(0o700)  # mkdir's mode is subject to the umask
 
 
 def _put_in_place(temporary: Path, path: Path) -> None:
@@ -205,12 +199,10 @@ def translated(path: Path | str) -> Iterator[None]:
     except apsw.Error as trouble:
         raise explain(trouble, path) from trouble
     except OSError as trouble:
-        raise StoreUnavailable(
-            f"cannot use {path}: {trouble.strerror or trouble}", hint="check the path and its permissions"
-        ) from trouble
+        raise unwritable(Path(path), trouble) from trouble
 
 
-def explain(trouble: apsw.Error, path: Path | str) -> RecollectError:
+def explain(trouble: apsw.Error | UnicodeDecodeError, path: Path | str) -> RecollectError:
     text = str(trouble)
     if isinstance(trouble, apsw.BusyError | apsw.LockedError):
         return StoreBusy(
@@ -224,7 +216,7 @@ def explain(trouble: apsw.Error, path: Path | str) -> RecollectError:
         return StoreForeign(
             f"{path} is not a recollect store", hint="choose another path with --store; this file was left as it is"
         )
-    if isinstance(trouble, apsw.CorruptError):
+    if isinstance(trouble, apsw.CorruptError | UnicodeDecodeError):
         return StoreCorrupt(f"{path} is damaged: {text}", hint="run `recollect doctor`; it can rebuild or restore")
     if isinstance(trouble, apsw.ConstraintError):
         return Conflict(f"the change clashes with what is stored: {text}", hint="read it again and retry")

@@ -37,7 +37,7 @@ class KeywordRules(Rules):
     def test_an_empty_space_has_an_empty_lane(self, room: Room) -> None:
         """Nothing is divided by nothing."""
         lane = room.store.keyword(["apple"], room.see(), 10)
-        assert (lane.chunks, lane.total, lane.average_terms) == ((), 0, 0.0)
+        assert (lane.chunks, lane.total, lane.average_terms, lane.frequencies) == ((), 0, 0.0, {"apple": 0})
 
     def test_numbers_follow_updates_and_deletions(self, room: Room) -> None:
         """Totals and frequencies are those of the chunks that are there now."""
@@ -102,5 +102,6 @@ class KeywordRules(Rules):
         made = room.add("apple")
         made = room.change(made, state="superseded", keep_chunks=True)
         assert room.find("apple") == set()
+        assert room.store.keyword(["apple"], room.see(), 5).frequencies == {"apple": 0}
         room.apply(change(made, state="live", keep_chunks=True))
         assert room.find("apple") == {"apple"}

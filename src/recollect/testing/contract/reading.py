@@ -38,10 +38,12 @@ class ReadingRules(Rules):
         for n in range(9):
             room.add(f"old {n}", created_ms=1000 + n // 4)
         seen, before = list[str](), None
-        while page := room.store.list_notes(room.see(), 2, before):
+        for turn in range(5):
+            page = room.store.list_notes(room.see(), 2, before)
             seen += [found.content for found in page]
             before = (page[-1].created_ms, page[-1].id)
-            room.add(f"new {len(seen)}", created_ms=5000)
+            room.add(f"new {turn}", created_ms=5000)
+        assert room.store.list_notes(room.see(), 2, before) == []
         assert seen == [f"old {n}" for n in reversed(range(9))]
 
     def test_neighbours_before_and_after(self, room: Room) -> None:

@@ -147,8 +147,10 @@ class VectorRules(Rules):
             assert _near(room, [1, 0]) == ["lost", "kept"]
             raise RuntimeError
         assert _near(room, [1, 0]) == ["kept"]
-        room.add("later", [chunk("later", vector=pack(1, 0))])
+        room.add("later", [chunk("later", vector=pack(0.6, 0.8))])
         assert _near(room, [1, 0]) == ["later", "kept"]
+        scores = [score for _, score in room.store.vector_lane("m", [1, 0], room.see(), 5)]
+        assert scores == pytest.approx([0.6, 0.0])
 
     def test_models_never_mix(self, room: Room) -> None:
         """Each model has its own vectors of its own size; dropping one leaves the other."""
