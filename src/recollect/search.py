@@ -93,7 +93,7 @@ class Searcher:
             lane = self._store.keyword(terms, where, 0 if mode == "vector" else CANDIDATES)
             chunks = {chunk.id: chunk for chunk in lane.chunks}
             if vector is not None:
-                near = [chunk_id for chunk_id, _ in self._nearest(vector, where)]
+                near = [chunk_id for chunk_id, cosine in self._nearest(vector, where) if cosine > 0]
                 chunks |= {chunk.id: chunk for chunk in self._store.chunks([i for i in near if i not in chunks], where)}
             around = self._around(list(chunks.values()), where)
             known = [*chunks, *around]

@@ -27,6 +27,7 @@ from recollect.errors import (
 from recollect.files import make_private_folder, unwritable
 from recollect.store import SCHEMA_VERSION
 from recollect.store.sqlite import forking
+from recollect.store.sqlite.migrations import migrate
 
 APPLICATION_ID = 0x52434C54  # "RCLT"
 OLDEST_SQLITE = (3, 51, 3)
@@ -44,6 +45,8 @@ def open_connection(path: Path, busy_seconds: float, durability: str) -> apsw.Co
             connection.set_busy_handler(busy_handler(busy_seconds))
             _recognise(connection, path)
             _set_policy(connection, path, durability)
+            if not connection.readonly("main"):
+                migrate(connection, path)
         except BaseException:
             connection.close()
             raise

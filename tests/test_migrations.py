@@ -1,0 +1,66 @@
+"""Old stores are brought up to date in one transaction, or left as they are."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from recollect import Memory
+from recollect.errors import StoreUnavailable
+from recollect.store import SCHEMA_VERSION
+from recollect.store.sqlite.connect import schema_sql
+from recollect.store.sqlite.migrations import MIGRATIONS, Migration, migrate
+
+STEPS = (
+    Migration(SCHEMA_VERSION + 1, "give notes a colour", "alter table notes add column colour text; create table a (x)"),
+    Migration(SCHEMA_VERSION + 2, "count them", lambda connection: connection.execute("create table b as select 1 n")),
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    with Memory(tmp_path / "memory.db", space="user") as memory:
+        memory.add("something worth keeping")
+    return tmp_path / "memory.db"
+
+
+def tables(connection: apsw.Connection) -> set[str]:
+    return {row[0] for row in connection.execute("select name from sqlite_schema where type = 'table'")}
+
+
+def test_the_steps_run_in_order_and_keep_what_is_there(store: Path) -> None:
+    connection = apsw.Connection(str(store))
+    assert migrate(connection, store, STEPS, SCHEMA_VERSION + 2) == ["give notes a colour", "count them"]
+    assert connection.pragma("user_version") == SCHEMA_VERSION + 2
+    assert connection.execute("select content, colour from notes").fetchall() == [("something worth keeping", None)]
+    assert migrate(connection, store, STEPS, SCHEMA_VERSION + 2) == []
+
+
+def test_a_step_that_fails_leaves_the_store_at_its_old_version(store: Path) -> None:
+    broken = (*STEPS[:1], Migration(SCHEMA_VERSION + 2, "stumble", "create table c (x); select * from nowhere"))
+    connection = apsw.Connection(str(store))
+    with pytest.raises(apsw.SQLError):
+        migrate(connection, store, broken, SCHEMA_VERSION + 2)
+    assert connection.pragma("user_version") == SCHEMA_VERSION
+    assert not tables(connection) & {"a", "c"}
+    connection.close()
+    with Memory(store, space="user") as memory:
+        assert memory.list()[0].content == "something worth keeping"
+
+
+def test_a_gap_in_the_steps_is_refused(store: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="no step leads on"):
+        migrate(apsw.Connection(str(store)), store, STEPS[1:], SCHEMA_VERSION + 2)
+
+
+def test_the_schema_file_is_what_a_store_has(store: Path) -> None:
+    """With no migration yet a fresh store must equal the file; later ones add the stores that were released."""
+    fresh = apsw.Connection(":memory:")
+    fresh.execute(schema_sql())
+    assert shape(apsw.Connection(str(store))) == shape(fresh)
+    assert [step.version for step in MIGRATIONS] == list(range(2, SCHEMA_VERSION + 1))
+
+
+def shape(connection: apsw.Connection) -> list[tuple[str, ...]]:
+    rows = connection.execute("select type, name, tbl_name, sql from sqlite_schema where name not like 'sqlite_%'")
+    return sorted(tuple(" ".join(str(part).split()) for part in row) for row in rows)
