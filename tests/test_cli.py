@@ -403,6 +403,54 @@ def test_what_a_note_holds_cannot_steer_the_terminal(shell: Shell) -> None:
     assert exact == "red \x1b[31malert\x1b[0m and \u202ereversed\u202c \x07bell"
 
 
+def on_a_terminal(shell: Shell, *words: str, typed: bytes = b"") -> tuple[int, str]:
+    """The program as a person meets it; returns its exit code and what the screen got."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen([*PYTHON, *words], stdin=theirs, stdout=theirs, stderr=theirs, cwd=shell.folder,
+                               env={**os.environ, **shell.environ, "TERM": "xterm", "COLUMNS": "100"})  # fmt: skip
+    os.close(theirs)
+    os.write(ours, typed)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # the other side is gone
+            break
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    return running.wait(timeout=30), shown.decode()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals elsewhere")
+def test_a_terminal_gets_a_table_and_the_text_of_a_note_as_text(shell: Shell) -> None:
+    shell.add("a text", "--title", "[bold]not markup[/bold] \x1b[2J :smile:", "--tag", "x")
+    code, screen = on_a_terminal(shell, "list")
+    assert code == 0 and "[bold]not markup[/bold]" in screen and ":smile:" in screen
+    assert "\x1b[2J" not in screen and "\\x1b[2J" in screen and "─" in screen
+    code, screen = on_a_terminal(shell, "list", "--json")
+    assert json.loads(screen)["notes"][0]["tags"] == ["x"] and len(screen.splitlines()) > 5
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals elsewhere")
+def test_a_question_on_a_terminal_takes_yes_and_no(shell: Shell) -> None:
+    shell.add("in one", "--space", "one")
+    shell.add("in two", "--space", "two")
+    code, screen = on_a_terminal(shell, "spaces", "merge", "one", "two", typed=b"n\n")
+    assert code == 0 and "would move 1 note" in screen and "nothing was changed" in screen
+    code, screen = on_a_terminal(shell, "spaces", "merge", "one", "two", typed=b"y\n")
+    assert code == 0 and "moved 1 note" in screen
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals elsewhere")
+def test_add_without_a_text_on_a_terminal_asks_for_one(shell: Shell) -> None:
+    code, screen = on_a_terminal(shell, "add")
+    assert code == 2 and "there is no text to remember" in screen
+
+
 def test_a_bug_is_one_line_and_a_traceback_only_on_request(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oh no")

@@ -4,7 +4,10 @@ import csv
 import io
 import json
 import os
+import signal
 import stat
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from recollect import Memory
 from recollect.interfaces.cli import formats
 from recollect.interfaces.cli.formats import Rows
-from shell import Shell
+from shell import PYTHON, Shell
 
 FORMULAS = ("=SUM(A1:A9)", "+1 555 0100", "-5 degrees", "@mention", "\tindented")
 TEXTS = (*FORMULAS, 'with "quotes", commas\nand lines', "日本 🚀")
@@ -165,6 +168,30 @@ def test_an_import_is_one_operation_that_can_be_undone(filled: Shell, tmp_path: 
     operation = filled("import", "-", *at, "--json", stdin=out).json["operation"]
     assert filled("undo", operation, *at).code == 0
     assert filled("list", *at, "--json").json["notes"] == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent differently elsewhere")
+def test_ctrl_c_in_an_import_leaves_whole_batches_and_doing_it_again_finishes(shell: Shell) -> None:
+    lines = "".join(
+        json.dumps({"content": f"note {n}", "uid": f"0198c9a2-7d1e-7001-8f00-{n:012x}"}) + "\n" for n in range(4000)
+    )
+    (shell.folder / "many.jsonl").write_text(lines)
+    interrupted = 0
+    for wait in (0.5, 0.3, 0.4):
+        running = subprocess.Popen([*PYTHON, "import", "many.jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   cwd=shell.folder, env={**os.environ, **shell.environ})  # fmt: skip
+        time.sleep(wait)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+        if running.returncode == 130:
+            interrupted += 1
+            assert said.decode() == "interrupted; the store is sound\n"
+        else:  # it was done, or Python had not even begun
+            assert running.returncode in (0, -signal.SIGINT, 1), said
+    assert interrupted
+    done = shell("import", "many.jsonl", "--json").json
+    assert done["imported"] + done["unchanged"] == 4000 and done["unchanged"] % 500 == 0
+    assert shell("doctor").code == 0 and shell("stats", "--json").json["notes"] == 4000
 
 
 plain_values = st.recursive(

@@ -89,10 +89,13 @@ def _import_batch(
     dry_run: bool,
 ) -> Imported:
     ready: list[Note] = []
+    undated: set[str] = set()  # rows that do not say when they changed are never newer than what is here
     skipped = list(total.skipped)
     for number, row in batch:
         try:
-            ready.append(prepare(draft_of(row), space.name, limits, op.at_ms).note)
+            draft = draft_of(row)
+            ready.append(prepare(draft, space.name, limits, op.at_ms).note)
+            undated |= {ready[-1].uid} if draft.updated_ms is None else set()
         except RecollectError as trouble:
             skipped.append((number, trouble.message))
     with store.snapshot() if dry_run else store.transaction([space.id]):
@@ -105,7 +108,7 @@ def _import_batch(
                 known[note.uid] = note
             elif old.state in ("deleted", "evicted"):
                 restored.append(_onto(old, note, limits))
-            elif audit.image(old) != audit.image(note) and note.updated_ms > old.updated_ms:
+            elif note.uid not in undated and note.updated_ms > old.updated_ms and audit.image(old) != audit.image(note):
                 updated.append(_onto(old, note, limits))
         done = [] if dry_run else store.apply(op, space.id, [*new, *updated, *restored])
     twins = sum(1 for one in done if one.duplicate)

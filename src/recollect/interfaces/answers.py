@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 EXIT_OK = 0
 EXIT_UNEXPECTED = 1
-EXIT_BAD_INPUT = 2
 EXIT_CORRUPT = 6
-EXIT_INTERRUPTED = 130
 
 _BRIEF = ("id", "uid", "kind", "title", "space", "tags", "importance", "pinned", "state", "created_ms")
 

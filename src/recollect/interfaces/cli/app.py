@@ -123,9 +123,8 @@ def run(arguments: Sequence[str]) -> int:
         return code
     except BrokenPipeError:
         return _quiet_pipe()
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted; the store is sound", err=True)
-        return answers.EXIT_INTERRUPTED
+    except click.Abort:  # Ctrl-C or end of input at a question
+        raise KeyboardInterrupt from None
     except RecollectError as error:
         return _report(error, arguments)
     except click.ClickException as error:
