@@ -11,9 +11,15 @@ from recollect.store import SCHEMA_VERSION
 from recollect.store.sqlite.connect import schema_sql
 from recollect.store.sqlite.migrations import MIGRATIONS, Migration, migrate
 
+
+def count_them(connection: apsw.Connection) -> None:
+    connection.execute("create table b as select count(*) n from notes")
+
+
+COLOUR = "alter table notes add column colour text; create table a (x)"
 STEPS = (
-    Migration(SCHEMA_VERSION + 1, "give notes a colour", "alter table notes add column colour text; create table a (x)"),
-    Migration(SCHEMA_VERSION + 2, "count them", lambda connection: connection.execute("create table b as select 1 n")),
+    Migration(SCHEMA_VERSION + 1, "give notes a colour", COLOUR),
+    Migration(SCHEMA_VERSION + 2, "count them", count_them),
 )
 
 
