@@ -73,6 +73,8 @@ class Memory:
         self._clock = clock
         self._limits = _limits(self.settings)
         self._folder = Path(folder) if folder is not None else Path.cwd()
+        if store is None:
+            self.settings = placing.with_local_store(self.settings, self._folder)
         self._store = open_store(
             str(self.settings.store), busy_seconds=self.settings.busy_timeout_seconds,
             durability=self.settings.durability, create=create,

@@ -7,6 +7,7 @@ first use. A merge moves notes and sessions in one transaction under one operati
 from dataclasses import replace
 from pathlib import Path
 
+from recollect.config import Settings
 from recollect.errors import InvalidInput, NotFound
 from recollect.store import Change, Operation, Store
 from recollect.types import UNFILED_SPACE, USER_SPACE, Filter, Note, Space
@@ -47,6 +48,18 @@ def wish(name: str, folder: Path, home: Path) -> Wish:
     if project is None:
         return Wish(USER_SPACE, "user", (("name", USER_SPACE),), sees_user=False)
     return Wish(project.name, "project", project.aliases, sees_user=True)
+
+
+def with_local_store(settings: Settings, folder: Path) -> Settings:
+    """The settings with the project's own store, where `recollect init --local` made one and nobody named another."""
+    if "store" in settings.origins:
+        return settings
+    from recollect.project import local_store
+
+    found = local_store(folder, settings.home)
+    if found is None:
+        return settings
+    return replace(settings, store=str(found), origins={**settings.origins, "store": "project"})
 
 
 def find(store: Store, wanted: Wish) -> Space | None:

@@ -34,9 +34,13 @@ class Door(NamedTuple):
         return Memory(self.store, space=self.space, actor="cli", create=create)
 
     def settings(self) -> "Settings":
-        from recollect.config import load_settings
+        """As Memory would see them here."""
+        from pathlib import Path
 
-        return load_settings(store=self.store, space=self.space)
+        from recollect.config import load_settings
+        from recollect.spaces import with_local_store
+
+        return with_local_store(load_settings(store=self.store, space=self.space), Path.cwd())
 
     def answer(self, value: Any, show: Callable[[], object]) -> None:
         """The value as JSON if that was asked for, else whatever `show` prints."""
