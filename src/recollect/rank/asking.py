@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from recollect.rank.keyword import Statistics
+from recollect.values import value
 
 # Who speaks in a session with an agent; the words are too common to be anyone's name.
 ROLES = frozenset(("user", "assistant", "system", "tool", "human", "agent", "bot", "ai", "model", "developer"))
@@ -28,7 +28,7 @@ _YESTERDAY = re.compile(r"\byesterday\b", re.I)
 _TODAY = re.compile(r"\btoday\b", re.I)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Window:
     start_ms: int
     end_ms: int
@@ -37,7 +37,7 @@ class Window:
         return self.start_ms <= at_ms < self.end_ms
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Asking:
     """A query as ranking sees it. `names` are the participants it names, `trust` how far cosines may be believed."""
 

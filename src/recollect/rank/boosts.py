@@ -6,14 +6,15 @@ decides between near equals and never lifts what does not match. All of them are
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from recollect.values import value
 
 _DAY_MS = 86_400_000
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Boosts:
     """The most that each may add. 0 turns one off."""
 

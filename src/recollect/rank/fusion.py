@@ -5,14 +5,15 @@ Both see only the lanes. They are here for comparison and for those who ask for 
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from recollect.values import value
 
 FUSIONS = ("default", "rrf", "weighted")
 RRF_K = 60
 WEIGHTS = (0.7, 0.3)  # vector, keyword
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Lanes:
     """One owner in both lanes: ranks count from 1, scores are 0 to 1; None where a lane did not find it."""
 

@@ -8,7 +8,9 @@ and questions in three languages; all of them are flat around these values.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from recollect.values import value
 
 K1 = 0.7  # low: that a word is there matters more than how often
 B = 0.75
@@ -18,7 +20,7 @@ CONTEXT_WEIGHT = 0.7  # a neighbour's word, the speaker's name or the date again
 IMAGINED = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Statistics:
     """Of the searched spaces: how many chunks, their average number of own terms, in how many each term is."""
 
@@ -38,7 +40,7 @@ def telling(weights: Mapping[str, float]) -> float:
     return 0.148 * math.pow(sum(weights.values()), 0.6)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Matches:
     """How often each query term is in a chunk, context weighed; how many terms of its own it has; both weighed."""
 

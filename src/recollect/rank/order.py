@@ -20,6 +20,7 @@ from recollect.rank.asking import Asking, participants
 from recollect.rank.boosts import Boosts, diversify
 from recollect.rank.fusion import WEIGHTS, Lanes, fuse_rrf, fuse_weighted, logistic, ranks
 from recollect.rank.keyword import Matches, bm25, matches, needles, telling, term_weights
+from recollect.values import value
 
 SHORT_TURN = 50  # terms; a turn shorter than this leans on its neighbours, the more the shorter
 BEST_CHUNKS = 8
@@ -38,7 +39,7 @@ Owner = tuple[str, int]
 Place = tuple[int, int]  # session, position
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Candidate:
     """A chunk that a lane found, or that surrounds one (`shown` is False: it lends evidence and is no answer).
 
@@ -63,7 +64,7 @@ class Candidate:
     shown: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ranked:
     """One owner in the answer: its best chunk, its score, and why (`parts` add up to `evidence`)."""
 
@@ -82,7 +83,7 @@ class Ranked:
     terms: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Scored:
     candidate: Candidate
     own: int
