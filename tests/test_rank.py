@@ -225,6 +225,12 @@ def test_names_are_taken_out_of_what_is_embedded_but_not_roles_and_not_everythin
     assert without_names("the user", names)[1] == frozenset()
 
 
+def test_a_name_that_is_a_word_too_counts_only_with_a_capital_letter() -> None:
+    names = participants(["Will", "Anna"])
+    assert without_names("what will anna eat", names) == ("what will eat", frozenset({"anna"}))
+    assert without_names("what did Will eat", names) == ("what did eat", frozenset({"will"}))
+
+
 # -- time ----------------------------------------------------------------------------------------------------------
 
 

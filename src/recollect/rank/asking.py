@@ -8,6 +8,11 @@ from recollect.values import value
 
 # Who speaks in a session with an agent; the words are too common to be anyone's name.
 ROLES = frozenset(("user", "assistant", "system", "tool", "human", "agent", "bot", "ai", "model", "developer"))
+# Names that are words too: in lower case they are taken for the word.
+WORDS_TOO = frozenset(
+    ("art", "bill", "chance", "chase", "dawn", "drew", "faith", "grace", "guy", "hope", "jack", "joy", "mark", "may")
+    + ("nick", "pat", "rich", "rob", "rose", "sue", "summer", "will")
+)
 LEAST_TRUST = 0.1
 
 _WORD = re.compile(r"\w+")
@@ -61,7 +66,7 @@ def without_names(query: str, names: frozenset[str]) -> tuple[str, frozenset[str
 
     def drop(match: re.Match[str]) -> str:
         name = match[1].casefold()
-        if name not in names:
+        if name not in names or (name in WORDS_TOO and match[1].islower()):
             return match[0]
         found.add(name)
         return ""
