@@ -9,10 +9,10 @@ from recollect.values import value
 # Who speaks in a session with an agent; the words are too common to be anyone's name.
 ROLES = frozenset(("user", "assistant", "system", "tool", "human", "agent", "bot", "ai", "model", "developer"))
 # Names that are words too: in lower case they are taken for the word.
-WORDS_TOO = frozenset(
-    ("art", "bill", "chance", "chase", "dawn", "drew", "faith", "grace", "guy", "hope", "jack", "joy", "mark", "may")
-    + ("nick", "pat", "rich", "rob", "rose", "sue", "summer", "will")
-)
+WORDS_TOO = frozenset((
+    "art", "bill", "chance", "chase", "dawn", "drew", "faith", "grace", "guy", "hope", "jack", "joy", "mark", "may",
+    "nick", "pat", "rich", "rob", "rose", "sue", "summer", "will",
+))  # fmt: skip
 LEAST_TRUST = 0.1
 
 _WORD = re.compile(r"\w+")
