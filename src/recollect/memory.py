@@ -297,7 +297,8 @@ class Memory:
     def operations(self, *, limit: int = 20) -> Sequence[Sequence[Event]]:
         """The newest operations of this space, each with its events."""
         found: dict[str, tuple[Event, ...]] = {}
-        for event in self._store.latest_events([self._space().id], limit * 100):
+        spaces = self._visible() if self._wish.name == "all" else [self._space().id]
+        for event in self._store.latest_events(spaces, limit * 100):
             found[event.operation] = (event, *found.get(event.operation, ()))
         return tuple(found.values())[:limit]
 
@@ -378,7 +379,8 @@ class Memory:
 
     def events(self, since: int = 0, *, limit: int = 1000) -> Sequence[Event]:
         """Changes of this space after a sequence number, oldest first; text-free."""
-        return self._store.events([self._space().id], since, limit)
+        spaces = self._visible() if self._wish.name == "all" else [self._space().id]
+        return self._store.events(spaces, since, limit)
 
     def stats(self) -> dict[str, Any]:
         spaces = self._visible()

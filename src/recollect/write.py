@@ -62,12 +62,13 @@ def prepare(draft: Draft, space: str, limits: Limits, now_ms: int, allow_secrets
         content_hash=audit.content_hash(content), created_ms=now_ms if draft.created_ms is None else draft.created_ms,
         updated_ms=now_ms if draft.updated_ms is None else draft.updated_ms,
         state=draft.state, tier=draft.tier, context=boundary.text(draft.context, "the context", limits.max_note_bytes),
-        source=boundary.text(draft.source, "the source", 4096), origin=draft.origin, session=draft.session,
+        source=boundary.text(draft.source, "the source", 4096), origin=draft.origin,
+        session=boundary.name(draft.session, "the session"),
         tags=boundary.tags(draft.tags), importance=draft.importance, confidence=float(draft.confidence),
         pinned=draft.pinned, token_count=estimate_tokens(content), bytes=len(content.encode()),
         metadata=boundary.metadata(draft.metadata), expires_ms=draft.expires_ms, valid_from_ms=draft.valid_from_ms,
-        valid_to_ms=draft.valid_to_ms, superseded_by=draft.superseded_by,
-        links=tuple(sorted(set(draft.links), key=_link)),
+        valid_to_ms=draft.valid_to_ms, superseded_by=boundary.name(draft.superseded_by, "superseded_by"),
+        links=boundary.links(draft.links),
     )  # fmt: skip
     return Prepared(note, tuple(dict.fromkeys(boundary.found)), words)
 
@@ -91,7 +92,7 @@ def revise(note: Note, fields: Mapping[str, Any], limits: Limits, now_ms: int, a
     if "metadata" in new:
         new["metadata"] = boundary.metadata(new["metadata"])
     if "links" in new:
-        new["links"] = tuple(sorted(set(new["links"]), key=_link))
+        new["links"] = boundary.links(new["links"])
     if "kind" in new:
         check_choice("kind", new["kind"], (*KINDS, *limits.kinds))
     check_ranges(new.get("importance", note.importance), new.get("confidence", note.confidence))
@@ -104,10 +105,6 @@ def _of_content(content: str) -> dict[str, Any]:
         "token_count": estimate_tokens(content),
         "bytes": len(content.encode()),
     }
-
-
-def _link(link: Link) -> tuple[str, str]:
-    return link.to, link.kind
 
 
 def change(
@@ -175,6 +172,14 @@ class Boundary:
         result = clean(value)
         self.found += result.found
         return result.text
+
+    def name(self, given: str | None, what: str) -> str | None:
+        return None if given is None else self.text(given, what, 1000)
+
+    def links(self, links: Sequence[Link]) -> tuple[Link, ...]:
+        """Each once, in a fixed order, so that the same links always give the same image."""
+        cleaned = {Link(self.text(link.to, "a link", 1000), self.text(link.kind, "a link", 1000)) for link in links}
+        return tuple(sorted(cleaned, key=lambda link: (link.to, link.kind)))
 
     def tags(self, tags: Sequence[str]) -> tuple[str, ...]:
         if isinstance(tags, str):

@@ -38,7 +38,7 @@ class PostgresLanes(ChunkTables):
         rank, weights = rank_sql(frequencies, total, words / total)
         rows = self._rows(
             f"{CHUNK_SELECT}from chunks c {CHUNK_JOINS}where {_SCOPED} and c.lexemes @@ ?::tsquery and {clauses.sql} "
-            f"order by {rank} desc, c.id desc limit ?",
+            f"order by {rank} desc, c.id desc limit ?",  # sql: rank_sql returns only ? marks and constants
             (scopes, tsquery(terms), *clauses.values, *weights, limit),
         )
         return KeywordLane(tuple(chunk_of(row) for row in rows), total, words / total, frequencies)

@@ -55,7 +55,7 @@ def open_connection(path: Path, busy_seconds: float, durability: str) -> apsw.Co
 
 
 def _flags(path: Path) -> int:
-    """Read-only where the user may not write: searching still works there."""
+    """Read-only where the user may not write the file; SQLite still needs the folder for its `-shm` file."""
     return apsw.SQLITE_OPEN_READWRITE if os.access(path, os.W_OK) else apsw.SQLITE_OPEN_READONLY
 
 
@@ -209,7 +209,8 @@ def explain(trouble: apsw.Error | UnicodeDecodeError, path: Path | str) -> Recol
     text = str(trouble)
     if isinstance(trouble, apsw.BusyError | apsw.LockedError):
         return StoreBusy(
-            f"{path} is in use by another writer: {text}", hint="try again; `recollect doctor` names who holds it"
+            f"{path} is in use by another writer: {text}",
+            hint="try again; `busy_timeout_seconds` in the settings waits longer",
         )
     if isinstance(trouble, apsw.FullError):
         return StoreFull(f"no space left for {path}", hint="free some disk space; nothing was changed")

@@ -44,7 +44,7 @@ def migrate(
                 done.append(step.name)
         if version < target:
             raise StoreUnavailable(f"{path} has schema {version} and no step leads on", hint="upgrade recollect")
-        connection.execute(f"pragma user_version = {version}")
+        connection.execute(f"pragma user_version = {version}")  # sql: our own number
         connection.execute("commit")
     except BaseException:
         connection.execute("rollback")
