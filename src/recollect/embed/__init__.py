@@ -60,9 +60,9 @@ def open_embedder(name: str, *, options: EmbedOptions) -> Embedder | None:
     if name == "none":
         return None
     if name == "minilm":
-        from recollect.embed.onnx import OnnxEmbedder
+        from recollect.embed.onnx import bundled
 
-        return OnnxEmbedder(threads=options.threads)
+        return bundled(options.threads)
     if name == "hashing":
         from recollect.embed.hashing import HashingEmbedder
 

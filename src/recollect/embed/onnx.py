@@ -12,6 +12,7 @@ import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,3 +113,9 @@ class OnnxEmbedder:
         except Exception as trouble:  # the runtime's errors have no parent of their own
             raise EmbedderUnavailable(f"the embedding model cannot be loaded: {trouble}", hint=_REINSTALL) from trouble
         return _Loaded(tokenizer, words, session)
+
+
+@cache
+def bundled(threads: int) -> OnnxEmbedder:
+    """The bundled model, once for a process: however many stores it opens, the weights are in memory once."""
+    return OnnxEmbedder(threads=threads)
