@@ -55,7 +55,7 @@ def reader_for(path: Path, *, root: Path | None = None) -> TranscriptReader | Fi
     except (Unpackable, InvalidInput) as trouble:
         return Skip(str(trouble))
     if not head:
-        return Skip("empty file")
+        return Skip("packed data is damaged or cut short" if path.stat().st_size else "empty file")
     for reader in _candidates(path, head):
         if reader.sniff(path, head):
             return reader

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -50,7 +49,7 @@ def time_of(*values: Any) -> int:
 
 
 def _number_ms(value: float) -> int:
-    if isinstance(value, bool) or not math.isfinite(value) or value <= 0:
+    if isinstance(value, bool) or not 0 < value < 1e17:  # also sorts out NaN, infinity and endless integers
         return 0
     if value < 1e11:  # seconds until the year 5138, milliseconds since March 1973
         return int(value * 1000)
