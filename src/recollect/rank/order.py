@@ -22,7 +22,7 @@ from recollect.rank.fusion import WEIGHTS, Lanes, fuse_rrf, fuse_weighted, logis
 from recollect.rank.keyword import Matches, bm25, matches, needles, telling, term_weights
 from recollect.values import value
 
-SHORT_TURN = 50  # terms; a turn shorter than this leans on its neighbours, the more the shorter
+SHORT_TURN = 40  # terms; a turn shorter than this leans on its neighbours, the more the shorter
 BEST_CHUNKS = 8
 SPOKEN_BEFORE = 0.18  # of the previous turn's cosine: an answer is about what was asked
 NEIGHBOUR = 0.12  # of the better neighbour's evidence
