@@ -17,9 +17,10 @@ from recollect.text.chunk import chunk
 from recollect.text.redact import clean
 from recollect.text.tokens import terms
 from recollect.types import ORIGINS, ChunkDraft, Origin, Session, Turn
+from recollect.values import value
 from recollect.write import Boundary, Limits, check_choice
 
-CONTEXT_TERMS = 70  # a turn with this many words of its own needs no context
+CONTEXT_TERMS = 60  # a turn with this many words of its own needs no context
 _ORIGIN_OF: dict[str, Origin] = {
     "assistant": "agent",
     "agent": "agent",
@@ -29,15 +30,30 @@ _ORIGIN_OF: dict[str, Origin] = {
 }
 
 
-def start(store: Store, space: int, op: Operation, key: str | None, agent: str, title: str, source: str) -> Session:
+@value
+class Stored:
+    """The ids of the turns that were new, and how many chunks they make."""
+
+    ids: list[int]
+    chunks: int
+
+
+def start(
+    store: Store, space: int, op: Operation, key: str | None, agent: str, title: str, source: str, started_ms: int = 0
+) -> Session:
+    """The session of (agent, key); `started_ms` is given for one that is read from a transcript."""
     uid = new_uid(op.at_ms)
+    seen = started_ms or op.at_ms
     fresh = Session(
-        uid=uid, space="", agent=clean(agent).text, key=clean(key or uid).text, started_ms=op.at_ms, seen_ms=op.at_ms,
+        uid=uid, space="", agent=clean(agent).text, key=clean(key or uid).text, started_ms=seen, seen_ms=seen,
         title=clean(title).text, source=clean(source).text,
     )  # fmt: skip
-    for known in store.sessions([space], limit=1_000_000):
-        if (known.agent, known.key) == (fresh.agent, fresh.key):
-            fresh = replace(known, seen_ms=op.at_ms, ended_ms=None, title=fresh.title or known.title)
+    known = store.find_session(space, fresh.agent, fresh.key)
+    if known is not None:
+        fresh = replace(
+            known, seen_ms=max(seen, known.seen_ms), ended_ms=None, title=fresh.title or known.title,
+            source=fresh.source or known.source, started_ms=min(seen, known.started_ms),
+        )  # fmt: skip
     return store.put_session(op, space, fresh)
 
 
@@ -49,7 +65,7 @@ def add(
     op: Operation,
     limits: Limits,
     allow_secrets: bool,
-) -> list[int]:
+) -> Stored:
     """Stores the turns whose record is new; the last one stored before gets its successor as context."""
     boundary = Boundary(limits, allow_secrets)
     ready = [_cleaned(turn, boundary, op, limits) for turn in turns]
@@ -70,7 +86,7 @@ def add(
             last = before[-1]
             context = _around(words, len(before) - 1)
             store.rebuild_chunks(op, space, "turn", last.id, turn_chunks(last, context, limits))
-    return ids
+    return Stored(ids, sum(len(draft.chunks) for draft in drafts) if ids else 0)
 
 
 def _cleaned(turn: Turn, boundary: Boundary, op: Operation, limits: Limits) -> Turn:

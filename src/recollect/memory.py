@@ -4,6 +4,7 @@ Every interface ends here and adds no behaviour of its own. A Memory may be shar
 and one place to write (`space`), sees that space and the user's, and never more unless asked.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from recollect.store import Operation, Use
 from recollect.store.opening import open_store
 from recollect.text.redact import clean
 from recollect.types import (
+    UNFILED_SPACE,
     USER_SPACE,
     Added,
     Answer,
@@ -40,6 +42,7 @@ from recollect.write import Limits, change, prepare, revise
 
 if TYPE_CHECKING:
     from recollect.embed import Embedder
+    from recollect.index import Indexed, Progress
     from recollect.search import Searcher
     from recollect.transfer import Imported
 
@@ -346,13 +349,41 @@ class Memory:
 
         op = self._operation("turns")
         found = self.session(session)
-        return conversation.add(
+        stored = conversation.add(
             self._store, self._space_id(found.space), found, list(turns), op, self._limits, allow_secrets
         )
+        return stored.ids
 
     def turns(self, session: Session | str) -> Sequence[Turn]:
         found = self.session(session)
         return self._store.turns([self._space_id(found.space)], session=found.uid)
+
+    # -- what already happened ------------------------------------------------------------------------------------
+
+    def index(
+        self, *paths: str | Path, agents: bool = False, force: bool = False, embed: bool = True,
+        progress: "Progress | None" = None,
+    ) -> "Indexed":  # fmt: skip
+        """Makes files and agents' transcripts searchable; what did not change is not read again.
+
+        `agents` finds the history of every installed agent by itself. A transcript belongs to the project of the
+        folder that it was made in; what names no folder belongs to this Memory's project, or to `unfiled`.
+        """
+        from recollect.index import Indexer, roots_of
+
+        if not paths and not agents:
+            raise InvalidInput("nothing to index", hint="name files or folders, or ask for the agents' histories")
+        indexer = Indexer(self._store, self._limits, self._clock, self.actor, self._home_of)
+        done = indexer.run(roots_of([Path(path) for path in paths], agents, os.environ), force=force, progress=progress)
+        return replace(done, embedded=self.embed_pending() if embed else 0)
+
+    def _home_of(self, folder: str) -> int:
+        """The space that something from a folder belongs to; a space that was chosen by name takes everything."""
+        op = self._operation("space")
+        if self.settings.space != "auto":
+            return self._writable().id
+        otherwise = self._wish if self._wish.kind == "project" else placing.UNFILED
+        return placing.home_of(self._store, folder, self.settings.home, otherwise, op).id
 
     # -- spaces ---------------------------------------------------------------------------------------------------
 
@@ -460,7 +491,8 @@ class Memory:
         if self._wish.name == "all":
             return tuple(space.id for space in known if space.merged_into is None)
         found = placing.find(self._store, self._wish)
-        user = [space.id for space in known if space.kind == USER_SPACE] if self._wish.sees_user else []
+        kinds = {USER_SPACE} if self._wish.sees_user else {UNFILED_SPACE} if self._wish.outside else set()
+        user = [space.id for space in known if space.kind in kinds]
         return tuple(dict.fromkeys(([found.id] if found else []) + user))
 
     def _space_id(self, name: str) -> int:

@@ -25,6 +25,7 @@ class Wish:
     kind: str
     aliases: tuple[tuple[str, str], ...]
     sees_user: bool
+    outside: bool = False  # no project at all: then what is unfiled is in sight too
 
 
 @value
@@ -46,7 +47,7 @@ def wish(name: str, folder: Path, home: Path) -> Wish:
 
     project = find_project(folder, home)
     if project is None:
-        return Wish(USER_SPACE, "user", (("name", USER_SPACE),), sees_user=False)
+        return Wish(USER_SPACE, "user", (("name", USER_SPACE),), sees_user=False, outside=True)
     return Wish(project.name, "project", project.aliases, sees_user=True)
 
 
@@ -128,3 +129,18 @@ def merge(store: Store, source: Space, target: Space, op: Operation, limits: Lim
 def _all_notes(store: Store, space: int, now_ms: int) -> list[Note]:
     where = Filter((space,), now_ms, states=("live", "superseded", "expired", "evicted", "deleted"))
     return store.list_notes(where, limit=10_000_000)
+
+
+def home_of(store: Store, folder: str, home: Path, otherwise: Wish, op: Operation) -> Space:
+    """Where what was said in a folder belongs: its project; without a folder, `otherwise`; else `unfiled`."""
+    if folder:
+        from recollect.project import find_project
+
+        project = find_project(Path(folder), home) if Path(folder).is_dir() else None
+        if project is not None:
+            return find_or_make(store, Wish(project.name, "project", project.aliases, sees_user=True), op)
+        return find_or_make(store, UNFILED, op)
+    return find_or_make(store, otherwise, op)
+
+
+UNFILED = Wish(UNFILED_SPACE, "unfiled", (("name", UNFILED_SPACE),), sees_user=False)

@@ -29,6 +29,7 @@ from recollect.types import (
     Filter,
     Finding,
     Note,
+    Pair,
     Revision,
     Session,
     Space,
@@ -89,6 +90,24 @@ class KeywordLane:
     total: int
     average_terms: float
     frequencies: dict[str, int]
+
+
+@value
+class SourceFile:
+    """An indexed file: what it was when it was read, and how far. `source` is files or sessions (a transcript)."""
+
+    path: str
+    source: str
+    reader: str
+    hash: str
+    mtime_ns: int
+    size: int
+    offset: int = 0
+    line: int = 0
+    state: str = "{}"
+    indexed_ms: int = 0
+    id: int = 0
+    space: int = 0
 
 
 @value
@@ -187,6 +206,28 @@ class Store(Protocol):
         around: tuple[int, int] | None = None,
     ) -> list[Turn]: ...
 
+    def find_session(self, space: int, agent: str, key: str) -> Session | None: ...
+
+    def retract_turns(self, op: Operation, space: int, session: Session, after_record: str) -> int:
+        """Removes the turns said after a record (all of them for ""), because the speakers took them back."""
+
+    # -- files ----------------------------------------------------------------------------------------------------
+
+    def files(self, paths: Sequence[str] = (), under: str | None = None) -> list[SourceFile]:
+        """Indexed files by path, or all below a folder; of every space, since a file is read once for the store."""
+
+    def put_file(self, op: Operation, space: int, file: SourceFile, chunks: Sequence[ChunkDraft] | None) -> int:
+        """Makes or updates the row of (space, path) and, unless `chunks` is None, replaces its chunks."""
+
+    def remove_file(self, op: Operation, space: int, path: str, forget: bool = False) -> bool:
+        """Removes a file and its chunks; turns stay. `forget` leaves a tombstone, so that it does not come back."""
+
+    def lease(self, name: str, holder: str, now_ms: int, ttl_ms: int) -> bool:
+        """Takes or renews a lease; False while another holder has it. A `ttl_ms` of 0 gives it back."""
+
+    def stale(self, limit: int, after: int = 0) -> list[tuple[int, str, int]]:
+        """Owners whose chunks were cut or tokenised by an older version: (space, note or turn, id), by rising chunk."""
+
     # -- search ---------------------------------------------------------------------------------------------------
 
     def keyword(self, terms: Sequence[str], where: Filter, limit: int) -> KeywordLane: ...
@@ -237,6 +278,32 @@ class Store(Protocol):
 
     def vector_lane(self, model: str, query: Any, where: Filter, limit: int) -> list[tuple[int, float]]:
         """Exact nearest chunks by cosine inside the filter: (chunk id, similarity), best first."""
+
+    # -- tools ----------------------------------------------------------------------------------------------------
+
+    def learn_pair(self, space: int, pair: Pair, weight: float) -> Pair:
+        """Counts a use of a tool for a query. A new pair starts at `pair.confidence`, a known one moves towards it by
+        `weight`, in one step that no other learner can come between. Returns the pair as it is now."""
+
+    def fail_pair(self, space: int, id: str, weight: float, at_ms: int) -> Pair | None:
+        """Counts a failure of a known pair and moves it towards 0 by `weight`; an unknown one stays unknown."""
+
+    def pairs(self, spaces: Sequence[int], since_ms: int = 0) -> list[Pair]:
+        """Pairs used at or after a time, in the order of their last use."""
+
+    def pairs_stamp(self, spaces: Sequence[int]) -> tuple[int, int]:
+        """How many pairs there are and when the newest was used, so that a copy in memory knows when it is stale."""
+
+    def put_pair_vectors(self, space: int, model: str, vectors: Mapping[str, bytes]) -> None:
+        """Gives pairs, by id, the vectors of another model."""
+
+    def prune_pairs(
+        self, spaces: Sequence[int], least_confidence: float, used_since_ms: int, most: int, keep: int
+    ) -> dict[str, int]:
+        """In one transaction, in each space: drops pairs below a confidence (`doubtful`) and those not used since
+        (`unused`); if more than `most` are left, all but the `keep` of highest confidence (`surplus`)."""
+
+    def forget_pairs(self, spaces: Sequence[int], ids: Sequence[str]) -> int: ...
 
     # -- use, numbers, upkeep -------------------------------------------------------------------------------------
 

@@ -154,18 +154,24 @@ create table files (
   space bigint not null references spaces (id),
   path text collate "C" not null,
   source text not null,
-  session_id bigint,
+  reader text not null,
   hash text collate "C" not null,
   mtime_ns bigint not null,
   size bigint not null,
   "offset" bigint not null,
-  chunker bigint not null,
-  tokenizer bigint not null,
+  line bigint not null,
+  state text not null,
   indexed_ms bigint not null,
-  primary key (space, id),
-  foreign key (space, session_id) references sessions (space, id) on delete set null (session_id) on update cascade
+  primary key (space, id)
 );
 create unique index files_path on files (space, path);
+create index files_by_path on files (path);
+
+create table leases (
+  name text collate "C" primary key,
+  holder text not null,
+  expires_ms bigint not null
+);
 
 create table tombstones (
   space bigint not null references spaces (id),
@@ -174,6 +180,25 @@ create table tombstones (
   at_ms bigint not null,
   primary key (space, what, value)
 );
+
+create table tool_pairs (
+  space bigint not null references spaces (id),
+  id text collate "C" not null,
+  server text collate "C" not null,
+  tool text collate "C" not null,
+  query text not null,  -- a digest of it where `hashed`
+  hashed smallint not null,
+  confidence double precision not null,
+  uses bigint not null,
+  failures bigint not null,
+  model text collate "C" not null,  -- whose vector it is; empty while there is none
+  vector bytea not null,  -- float64, little-endian
+  created_ms bigint not null,
+  last_used_ms bigint not null,
+  primary key (space, id)
+);
+create index tool_pairs_used on tool_pairs (space, last_used_ms);
+create index tool_pairs_confidence on tool_pairs (space, confidence);
 
 create table chunks (
   id bigint not null,

@@ -5,8 +5,9 @@ lanes, its schema, backup and checks. Statements are written with `?`; an engine
 always bound; what is formatted into SQL here is only placeholders and column names of our own.
 """
 
-from recollect.store.relational.chunks import ChunkTables
+from recollect.store.relational.files import FileTables
 from recollect.store.relational.numbers import Numbers
+from recollect.store.relational.pairs import PairTables
 from recollect.store.relational.reading import NoteReading
 from recollect.store.relational.sessions import SessionTables
 from recollect.store.relational.spaces import SpaceTables
@@ -14,5 +15,5 @@ from recollect.store.relational.spaces import SpaceTables
 __all__ = ["RelationalStore"]
 
 
-class RelationalStore(SpaceTables, NoteReading, SessionTables, ChunkTables, Numbers):
+class RelationalStore(SpaceTables, NoteReading, SessionTables, FileTables, Numbers, PairTables):
     """Everything of the contract that needs no dialect."""

@@ -94,6 +94,28 @@ class SessionTables(Engine):
         )
         return [Session(*row) for row in rows]
 
+    def find_session(self, space: int, agent: str, key: str) -> Session | None:
+        rows = self._rows(f"{_SESSION}where z.space = ? and z.agent = ? and z.key = ?", (space, agent, key))
+        return Session(*rows[0]) if rows else None
+
+    def retract_turns(self, op: Operation, space: int, session: Session, after_record: str) -> int:
+        with self.transaction([space]):
+            rows = self._rows(
+                "select position from turns where space = ? and session_id = ? and record = ?",
+                (space, session.id, after_record),
+            )
+            if after_record and not rows:
+                return 0
+            gone = self._rows(
+                "delete from turns where space = ? and session_id = ? and position > ? returning 1",
+                (space, session.id, rows[0][0] if rows else 0),
+            )
+            if gone:
+                chains = Chains(self, op, [space])
+                chains.append(space, session.uid, rows[0][0] if rows else 0, audit.GENESIS, verb="turns")
+                chains.write()
+        return len(gone)
+
     def add_turns(self, op: Operation, space: int, session: Session, turns: Sequence[TurnDraft]) -> list[int]:
         with self.transaction([space]):
             home = self._rows("select salt from sessions where space = ? and id = ?", (space, session.id))

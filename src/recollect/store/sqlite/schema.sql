@@ -1,5 +1,6 @@
 -- The whole schema of a recollect store, as the migrations leave it (a test proves the two equal).
--- Canonical: spaces, space_aliases, notes, links, revisions, events, sessions, turns, files, tombstones, meta.
+-- Canonical: spaces, space_aliases, notes, links, revisions, events, sessions, turns, files, tombstones, tool_pairs,
+-- meta.
 -- Derived, always rebuildable: chunks, chunks_fts, space_sizes, models, vectors, removals, embedding_cache.
 -- Neither: note_use, accesses.
 
@@ -143,17 +144,25 @@ create table files (
   id integer primary key,
   space integer not null references spaces(id),
   path text not null,
-  source text not null,
-  session_id integer references sessions(id) on delete set null,
+  source text not null,  -- files, or sessions: a transcript, whose turns are kept apart from it
+  reader text not null,
   hash text not null,
   mtime_ns integer not null,
   size integer not null,
-  offset integer not null,
-  chunker integer not null,
-  tokenizer integer not null,
+  "offset" integer not null,  -- how far it was read, in bytes and lines, and what the reader needs to go on
+  line integer not null,
+  state text not null,
   indexed_ms integer not null
 ) strict;
 create unique index files_path on files (space, path);
+create index files_by_path on files (path);
+
+-- Who does the background work of a store; a holder that died is replaced when its time is over.
+create table leases (
+  name text primary key,
+  holder text not null,
+  expires_ms integer not null
+) strict, without rowid;
 
 create table tombstones (
   space integer not null references spaces(id),
@@ -162,6 +171,25 @@ create table tombstones (
   at_ms integer not null,
   primary key (space, what, value)
 ) strict, without rowid;
+
+create table tool_pairs (
+  space integer not null references spaces(id),
+  id text not null,
+  server text not null,
+  tool text not null,
+  query text not null,  -- a digest of it where `hashed`
+  hashed integer not null,
+  confidence real not null,
+  uses integer not null,
+  failures integer not null,
+  model text not null,  -- whose vector it is; empty while there is none
+  vector blob not null,  -- float64, little-endian
+  created_ms integer not null,
+  last_used_ms integer not null
+) strict;
+create unique index tool_pairs_id on tool_pairs (space, id);
+create index tool_pairs_used on tool_pairs (space, last_used_ms);
+create index tool_pairs_confidence on tool_pairs (space, confidence);
 
 create table chunks (
   id integer primary key,

@@ -2,9 +2,11 @@
 
 from recollect.testing.contract.atomic import AtomicRules
 from recollect.testing.contract.erasing import EraseRules
+from recollect.testing.contract.files import FileRules
 from recollect.testing.contract.isolation import IsolationRules
 from recollect.testing.contract.keywords import KeywordRules
 from recollect.testing.contract.moving import MoveRules
+from recollect.testing.contract.pairs import PairRules
 from recollect.testing.contract.reading import ReadingRules
 from recollect.testing.contract.sessions import SessionRules
 from recollect.testing.contract.spaces import SpaceRules
@@ -17,6 +19,6 @@ __all__ = ["StoreContract"]
 
 class StoreContract(
     WriteRules, AtomicRules, ReadingRules, MoveRules, SpaceRules, SessionRules, KeywordRules, VectorRules, EraseRules,
-    UpkeepRules, IsolationRules,
+    UpkeepRules, IsolationRules, PairRules, FileRules,
 ):  # fmt: skip
     """Everything that a store engine promises."""
