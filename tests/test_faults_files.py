@@ -27,7 +27,7 @@ from recollect import Memory, RecollectError
 from recollect.config import load_settings
 from recollect.errors import NotFound, StoreCorrupt, StoreForeign, StoreUnavailable
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 * SCALE)]
 posix_only = pytest.mark.skipif(os.name != "posix", reason="rights and signals of POSIX")
 
 

@@ -13,7 +13,7 @@ from faults.model import SPACE, Seen, World, after, check_sound, difference, out
 from faults.processes import Worker, ended, start, tell, wait_ready, wait_until
 from recollect import Memory
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 * SCALE)]
 
 STORES = 10 * SCALE
 ROUNDS = 10  # on each store
@@ -110,6 +110,7 @@ def test_a_store_is_made_whole_or_not_at_all_when_its_makers_are_killed(tmp_path
         found = {note.content for note in memory.list(limit=100)} - {"one more, so that the space is there"}
         assert certain <= found <= {f"{name} was here" for name in names}
         assert all(finding.ok for finding in memory.check())
+    assert store.stat().st_nlink == 1, "the store has a second name"
     print(f"{len(doomed)} of 5 makers killed, {len(certain)} acknowledged, left over: {_left_over(store)}")
     with Memory(store, space=SPACE, create=False) as memory:
         assert len(memory.list(limit=100)) == len(found) + 1

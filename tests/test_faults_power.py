@@ -11,7 +11,7 @@ from faults.model import SPACE, Author, World, check_sound, difference, perform,
 from recollect import Memory
 from recollect.config import load_settings
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 * SCALE)]
 
 CUTS = 200 * SCALE
 STEPS = 40 + 20 * SCALE

@@ -17,13 +17,12 @@ from faults.processes import Worker, ended, start, tell, wait_ready
 from recollect import Memory
 from recollect.errors import StoreUnavailable
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 * SCALE)]
 
 SECONDS = 30 * SCALE
 LONGEST_WAIT = 2.0
 
 
-@pytest.mark.timeout(120 + 60 * SCALE)
 def test_eight_writers_and_eight_readers_share_a_store_without_noticing(tmp_path: Path) -> None:
     store = tmp_path / "memory.db"
     Memory(store, space=SPACE).close()
