@@ -87,14 +87,18 @@ class Embedding:
         """Whether the model reads Latin letters only; then it is not believed about other scripts."""
         return bool(getattr(self._embedder, "latin_only", False))
 
-    def drain(self, spaces: Sequence[int] | None, limit: int, deadline_ms: int) -> int:
+    def drain(
+        self, spaces: Sequence[int] | None, limit: int, deadline_ms: int, progress: Callable[[int], None] | None = None
+    ) -> int:
         """Embeds pending chunks, newest first, until none, `limit` or the deadline; returns how many."""
         embedder = self.open()
         if embedder is None:
             return 0
         until = time.monotonic() + deadline_ms / 1000
         try:
-            return embed_pending(self._store, embedder, spaces, limit, until, self._clock, self._settings.cache_entries)
+            return embed_pending(
+                self._store, embedder, spaces, limit, until, self._clock, self._settings.cache_entries, progress
+            )
         except (EmbedderUnavailable, StoreUnavailable) as trouble:
             self.notice = f"what is new is found by keyword only: {trouble.message}"
             return 0

@@ -41,6 +41,9 @@ from recollect.types import (
 from recollect.write import Limits, change, prepare, revise
 
 if TYPE_CHECKING:
+    import threading
+
+    from recollect.background import Background
     from recollect.embed import Embedder
     from recollect.index import Indexed, Progress
     from recollect.search import Searcher
@@ -377,6 +380,32 @@ class Memory:
         done = indexer.run(roots_of([Path(path) for path in paths], agents, os.environ), force=force, progress=progress)
         return replace(done, embedded=self.embed_pending() if embed else 0)
 
+    def watch(
+        self, *paths: str | Path, agents: bool = False, poll: bool = False, stop: "threading.Event",
+        report: "Callable[[Indexed, bool], None] | None" = None,
+    ) -> None:  # fmt: skip
+        """Indexes now and whenever something changes under the roots, until `stop` is set."""
+        from recollect.index import roots_of
+        from recollect.watching import watch
+
+        def sync(changed: Sequence[Path], first: bool = False) -> None:
+            done = self.index(*(changed or paths), agents=agents and not changed)
+            if report is not None:
+                report(done, first)
+
+        roots = roots_of([Path(path) for path in paths], agents, os.environ)
+        sync((), first=True)
+        watch(roots, sync, stop, poll=poll)
+
+    def background(self, *, agents: bool = True, interval_seconds: float = 300.0) -> "Background":
+        """Work for a long-lived process, in a thread under the store's lease: sync the agents' histories, embed."""
+        from recollect.background import Background
+
+        jobs: list[Callable[[], object]] = [self.embed_pending]
+        if agents:
+            jobs.insert(0, lambda: self.index(agents=True, embed=False))
+        return Background(self._store, jobs, interval_seconds)
+
     def _home_of(self, folder: str) -> int:
         """The space that something from a folder belongs to; a space that was chosen by name takes everything."""
         op = self._operation("space")
@@ -439,9 +468,11 @@ class Memory:
         space = found if dry_run else self._writable()
         return transfer.import_rows(self._store, space, rows, op, self._limits, progress, dry_run)
 
-    def embed_pending(self, *, limit: int = 10**9, seconds: float = 10**6) -> int:
+    def embed_pending(
+        self, *, limit: int = 10**9, seconds: float = 10**6, progress: Callable[[int], None] | None = None
+    ) -> int:
         """Makes the vectors that are still owed; searches do a little of this by themselves. Returns how many."""
-        return self._search().embedding.drain(None, limit, int(seconds * 1000))
+        return self._search().embedding.drain(None, limit, int(seconds * 1000), progress)
 
     def reindex(self, model: str | None = None, *, progress: Callable[[int], None] | None = None) -> Mapping[str, Any]:
         """Gives the store another model, by an embedder's name; the old vectors serve until the new are complete."""

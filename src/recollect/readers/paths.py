@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import translate
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -172,8 +173,14 @@ def _is_text(name: str) -> bool:
     return True
 
 
+@cache
 def _matcher(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(translate(name.lower()) for name in names) or r"(?!)")
+
+
+def is_ignored(name: str, ignore: tuple[str, ...] = DEFAULT_IGNORES) -> bool:
+    """Whether a file or folder of this name is never read."""
+    return _matcher(ignore).match(name.lower()) is not None
 
 
 def _unreadable(trouble: OSError) -> str:

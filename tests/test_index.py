@@ -1,0 +1,225 @@
+"""Indexing through Memory: what is read, what is read again, and what stays when a file goes."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect import Memory
+
+
+def line(number: int, text: str, role: str = "user") -> str:
+    stamp = f"2026-01-01T00:{number // 60:02}:{number % 60:02}Z"
+    return json.dumps({"role": role, "content": text, "timestamp": stamp}) + "\n"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    return Memory(tmp_path / "store" / "memory.db", space="desk")
+
+
+def found(memory: Memory, query: str) -> list[str]:
+    return [hit.snippet for hit in memory.search(query, mode="keyword")]
+
+
+def test_the_favourite_language_is_found_after_a_restart(tmp_path: Path, notes: Path) -> None:
+    (notes / "chat.jsonl").write_text(line(1, "My favourite programming language is TypeScript"))
+    with Memory(tmp_path / "m.db", folder=tmp_path) as memory:
+        assert memory.index(notes).turns == 1
+    with Memory(tmp_path / "m.db", folder=tmp_path) as memory:
+        hit = memory.search("favourite programming language")[0]
+        assert "TypeScript" in hit.snippet and hit.kind == "turn" and hit.path.endswith("chat.jsonl")
+        again = memory.index(notes)
+        assert (again.unchanged, again.bytes_read, again.embedded) == (1, 0, 0)
+
+
+def test_a_changed_file_replaces_its_chunks_and_a_deleted_one_takes_them_along(memory: Memory, notes: Path) -> None:
+    page = notes / "page.md"
+    page.write_text("The harbour opens at nine\n")
+    assert memory.index(notes).formats["file"]["chunks"] == 1
+    assert memory.search("harbour", mode="keyword")[0].lines == (1, 1)
+    page.write_text("The museum opens at ten\n")
+    memory.index(notes)
+    assert found(memory, "harbour") == [] and len(found(memory, "museum")) == 1
+    page.unlink()
+    assert memory.index(notes).removed == 1
+    assert found(memory, "museum") == []
+
+
+def test_touching_a_file_changes_nothing(memory: Memory, notes: Path) -> None:
+    page = notes / "page.md"
+    page.write_text("The harbour opens at nine\n")
+    memory.index(notes)
+    page.touch()
+    assert (memory.index(notes).indexed, memory.index(notes).unchanged) == (0, 1)
+
+
+def test_only_the_tail_of_a_grown_transcript_is_read(memory: Memory, notes: Path) -> None:
+    log = notes / "chat.jsonl"
+    log.write_text("".join(line(n, f"sentence number {n} about nothing much") for n in range(5000)))
+    assert memory.index(notes, embed=False).turns == 5000
+    tail = line(5000, "the zeppelin landed in Friedrichshafen")
+    with log.open("a") as stream:
+        stream.write(tail)
+    done = memory.index(notes, embed=False)
+    assert (done.turns, done.bytes_read) == (1, len(tail))
+    assert found(memory, "zeppelin")[0] == "the zeppelin landed in Friedrichshafen"
+
+
+def test_turns_outlive_their_transcript(memory: Memory, notes: Path) -> None:
+    log = notes / "chat.jsonl"
+    log.write_text(line(1, "the zeppelin landed"))
+    memory.index(notes)
+    log.unlink()
+    memory.index(notes)
+    assert len(found(memory, "zeppelin")) == 1
+
+
+def test_a_torn_line_waits_for_its_end(memory: Memory, notes: Path) -> None:
+    log = notes / "chat.jsonl"
+    whole = line(2, "the café is closed").encode()
+    log.write_bytes(line(1, "first").encode() + whole[:25])
+    assert memory.index(notes).turns == 1
+    log.write_bytes(line(1, "first").encode() + whole)
+    assert memory.index(notes).turns == 1
+    assert found(memory, "café")[0] == "the café is closed"
+
+
+def test_secrets_in_files_and_transcripts_are_redacted(memory: Memory, notes: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    (notes / "page.md").write_text(f"token: {token}\nzeppelin\n")
+    (notes / "chat.jsonl").write_text(line(1, f"use {token} for the zeppelin"))
+    memory.index(notes)
+    assert len(found(memory, "zeppelin")) == 2
+    assert not any(token in text for text in found(memory, "zeppelin"))
+
+
+def test_links_devices_and_secret_files_are_left_alone(memory: Memory, notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside.md").write_text("zeppelin outside\n")
+    (notes / "link.md").symlink_to(tmp_path / "outside.md")
+    (notes / ".env").write_text("zeppelin=1\n")
+    (notes / "big.md").write_text("zeppelin " * 200_000)
+    done = memory.index(notes)
+    assert {reason for _, reason in done.skipped} == {"symbolic link", "larger than the cap"} and done.ignored == 1
+    assert found(memory, "zeppelin") == []
+
+
+def test_two_who_index_the_same_folder_end_with_one_copy(memory: Memory, notes: Path, tmp_path: Path) -> None:
+    (notes / "chat.jsonl").write_text("".join(line(n, f"word{n} zeppelin") for n in range(50)))
+    (notes / "page.md").write_text("zeppelin page\n")
+    others = [threading.Thread(target=lambda: memory.index(notes, embed=False)) for _ in range(3)]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join()
+    assert memory.stats()["turns"] == 50
+    assert len(memory.search("zeppelin", mode="keyword", limit=100, owners="file")) == 1
+
+
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.integers(1, 4)),
+        st.tuples(st.just("tear"), st.integers(1, 30)),
+        st.tuples(st.just("truncate"), st.integers(0, 2)),
+        st.tuples(st.just("replace"), st.integers(1, 3)),
+        st.tuples(st.just("rotate"), st.integers(1, 3)),
+        st.tuples(st.just("sync"), st.just(0)),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(operations=OPERATIONS)
+def test_each_complete_message_is_indexed_exactly_once(
+    tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, int]]
+) -> None:
+    """Whatever happens to the file between two passes; what was seen complete at a pass stays known."""
+    folder = tmp_path_factory.mktemp("history")
+    log = folder / "logs" / "chat.jsonl"
+    log.parent.mkdir()
+    log.touch()
+    count = 0
+    expected: set[str] = set()
+    with Memory(folder / "memory.db", space="desk") as memory:
+        for name, number in [*operations, ("sync", 0)]:
+            if name == "sync":
+                complete = [row for row in log.read_text().splitlines(True) if row.endswith("}\n")]
+                expected |= {json.loads(row)["content"] for row in complete}
+                memory.index(log.parent, embed=False)
+                continue
+            lines = log.read_text().splitlines(True)
+            if name in ("append", "tear"):
+                lines = [row for row in lines if row.endswith("\n")]
+            new = [line(count + n, f"unique message {count + n}") for n in range(number if name != "truncate" else 0)]
+            count += len(new)
+            if name == "append":
+                log.write_text("".join(lines + new))
+            elif name == "tear":
+                log.write_text("".join(lines) + new[0][:number])
+            elif name == "truncate":
+                log.write_text("".join(lines[:number]))
+            elif name == "replace":
+                log.write_text("".join(new))
+            elif name == "rotate":
+                log.rename(log.with_name(f"chat-{count}.jsonl.1"))
+                log.write_text("".join(new))
+        said = [turn.text for session in memory.sessions() for turn in memory.turns(session)]
+    assert set(said) >= expected
+    if not any(name == "rotate" for name, _ in operations):
+        assert sorted(said) == sorted(expected)
+
+
+def eventually(check: Callable[[], bool], seconds: float = 20) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if check():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.slow
+def test_a_watched_folder_is_followed(memory: Memory, notes: Path) -> None:
+    stop, ready = threading.Event(), threading.Event()
+    watcher = threading.Thread(
+        target=lambda: memory.watch(notes, stop=stop, report=lambda done, first: ready.set()), daemon=True
+    )
+    watcher.start()
+    assert ready.wait(20)
+    time.sleep(0.5)
+    (notes / "new.md").write_text("the zeppelin arrives\n")
+    assert eventually(lambda: len(found(memory, "zeppelin")) == 1)
+    (notes / "new.md").unlink()
+    assert eventually(lambda: found(memory, "zeppelin") == [])
+    stop.set()
+    watcher.join(10)
+    assert not watcher.is_alive()
+
+
+@pytest.mark.slow
+def test_a_storm_of_files_ends_like_a_clean_scan(memory: Memory, notes: Path) -> None:
+    stop, ready = threading.Event(), threading.Event()
+    watcher = threading.Thread(
+        target=lambda: memory.watch(notes, stop=stop, report=lambda done, first: ready.set()), daemon=True
+    )
+    watcher.start()
+    assert ready.wait(20)
+    for number in range(1000):
+        (notes / f"page{number}.md").write_text(f"zeppelin{number}\n")
+    assert eventually(lambda: memory.stats()["chunks"] == 1000, 90)
+    stop.set()
+    watcher.join(30)
+    assert memory.index(notes, embed=False).indexed == 0
