@@ -20,7 +20,7 @@ from recollect.types import ORIGINS, ChunkDraft, Origin, Session, Turn
 from recollect.values import value
 from recollect.write import Boundary, Limits, check_choice
 
-CONTEXT_TERMS = 60  # a turn with this many words of its own needs no context
+CONTEXT_TERMS = 70  # a turn with this many words of its own needs no context
 _ORIGIN_OF: dict[str, Origin] = {
     "assistant": "agent",
     "agent": "agent",
