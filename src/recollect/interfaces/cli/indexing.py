@@ -96,10 +96,16 @@ def _show(done: "Indexed", embedded: int) -> None:
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option("--agents", is_flag=True, help="Follow the history of every installed agent.")
 @click.option("--poll", is_flag=True, help="Look regularly, for file systems that send no notifications.")
-def watch_command(door: Door, paths: Sequence[Path], agents: bool, poll: bool) -> None:
+@click.option("--seconds", type=click.FloatRange(0.1), help="Stop after so long; else Ctrl-C does.")
+def watch_command(door: Door, paths: Sequence[Path], agents: bool, poll: bool, seconds: float | None) -> None:
     """Index now, and again whenever something changes. Ctrl-C ends it; nothing is left behind."""
+    stop = threading.Event()
+    if seconds is not None:
+        clock = threading.Timer(seconds, stop.set)
+        clock.daemon = True
+        clock.start()
     with door.memory(create=True) as memory:
-        memory.watch(*paths, agents=agents, poll=poll, stop=threading.Event(), report=_report)
+        memory.watch(*paths, agents=agents, poll=poll, stop=stop, report=_report)
 
 
 def _report(done: "Indexed", first: bool) -> None:
