@@ -182,6 +182,18 @@ def test_each_complete_message_is_indexed_exactly_once(
         assert sorted(said) == sorted(expected)
 
 
+def test_reindexing_in_place_leaves_the_same_answers(memory: Memory, notes: Path) -> None:
+    (notes / "chat.jsonl").write_text("".join(line(n, f"zeppelin {n} over the lake") for n in range(5)))
+    (notes / "page.md").write_text("zeppelin page\n")
+    memory.add("a zeppelin note")
+    memory.index(notes)
+    before = [(hit.snippet, hit.score) for hit in memory.search("zeppelin lake")]
+    done = memory.reindex(force=True)
+    assert (done["rechunked"], done["embedded"]) == (7, 7)
+    assert [(hit.snippet, hit.score) for hit in memory.search("zeppelin lake")] == before
+    assert memory.reindex()["rechunked"] == 0
+
+
 def eventually(check: Callable[[], bool], seconds: float = 20) -> bool:
     until = time.monotonic() + seconds
     while time.monotonic() < until:

@@ -77,14 +77,14 @@ def add(
         line = [*before, *new]
         words = [terms(turn.text) for turn in line]
         drafts = [
-            TurnDraft(turn, turn_chunks(turn, _around(words, at), limits))
+            TurnDraft(turn, turn_chunks(turn, around(words, at), limits))
             for at, turn in enumerate(line)
             if at >= len(before)
         ]
         ids = store.add_turns(op, space, session, drafts)
         if ids and before:
             last = before[-1]
-            context = _around(words, len(before) - 1)
+            context = around(words, len(before) - 1)
             store.rebuild_chunks(op, space, "turn", last.id, turn_chunks(last, context, limits))
     return Stored(ids, sum(len(draft.chunks) for draft in drafts) if ids else 0)
 
@@ -101,7 +101,7 @@ def _cleaned(turn: Turn, boundary: Boundary, op: Operation, limits: Limits) -> T
     )  # fmt: skip
 
 
-def _around(words: Sequence[Sequence[str]], at: int) -> list[str]:
+def around(words: Sequence[Sequence[str]], at: int) -> list[str]:
     """The end of the turn before and the beginning of the one after, as far as there is room."""
     room = CONTEXT_TERMS - len(words[at])
     if room <= 0:

@@ -474,14 +474,21 @@ class Memory:
         """Makes the vectors that are still owed; searches do a little of this by themselves. Returns how many."""
         return self._search().embedding.drain(None, limit, int(seconds * 1000), progress)
 
-    def reindex(self, model: str | None = None, *, progress: Callable[[int], None] | None = None) -> Mapping[str, Any]:
-        """Gives the store another model, by an embedder's name; the old vectors serve until the new are complete."""
+    def reindex(
+        self, model: str | None = None, *, force: bool = False, progress: Callable[[int], None] | None = None
+    ) -> Mapping[str, Any]:
+        """Brings what is derived up to date: cuts and tokenises anew what an older version did (all with `force`),
+        and gives the store another model if an embedder is named; the old vectors serve until the new are complete."""
         from recollect.embedding import reindex
+        from recollect.rechunking import rechunk
 
+        done = rechunk(self._store, self._limits, self._operation("reindex"), force, progress)
         name = model or self.settings.embedder
+        if name == "none":
+            return {"model": None, "embedded": 0, "rechunked": done}
         identity, count = reindex(self._store, self.settings, name, self._clock, progress)
         self.settings, self._searcher = replace(self.settings, embedder=name), None
-        return {"model": identity, "embedded": count}
+        return {"model": identity, "embedded": count, "rechunked": done}
 
     def backup(self, target: str | Path) -> Path:
         """An online, verified copy of the store."""

@@ -224,6 +224,7 @@ class Chunk:
     end_line: int | None = None
     uid: str = ""
     importance: int = 5
+    hash: str = ""
 
 
 @value
@@ -316,3 +317,35 @@ class Finding:
     detail: str
     hint: str = ""
     fixable: bool = False
+
+
+@value
+class Tool:
+    """Something that can be called. `parameters` are names with their descriptions; all of it is untrusted text."""
+
+    name: str
+    description: str = ""
+    server: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@value
+class Pair:
+    """What was learned: for this query that tool was used. `vector` is the query's, float64, of `model`.
+
+    `confidence` is 0 to 1.5. `hashed` means that `query` is a digest, kept instead of the words.
+    """
+
+    id: str
+    server: str
+    tool: str
+    query: str
+    confidence: float
+    uses: int = 0
+    failures: int = 0
+    hashed: bool = False
+    model: str = ""
+    vector: bytes = b""
+    created_ms: int = 0
+    last_used_ms: int = 0
+    space: str = ""

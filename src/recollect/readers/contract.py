@@ -97,4 +97,7 @@ class TranscriptReader(Protocol):
     def read(
         self, path: Path, offset: int = 0, state: Mapping[str, Any] | None = None, *, root: Path | None = None
     ) -> Iterator[Item]:
-        """Everything from `offset` on; the file must lie under `root` when one is given."""
+        """Everything from `offset` on; the file must lie under `root` when one is given.
+
+        Raises OSError or InvalidInput when the file cannot be opened; whatever is wrong inside it is a `Skip`.
+        """

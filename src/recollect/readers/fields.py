@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,7 @@ def why_silent(content: Any) -> str:
     return "no text"
 
 
+@lru_cache(maxsize=2)  # every reader looks at the same beginning
 def first_records(head: bytes, most: int = 40) -> list[dict[str, Any]]:
     """The first whole JSON objects of a file's beginning, one per line."""
     found = []
@@ -142,6 +144,5 @@ def first_records(head: bytes, most: int = 40) -> list[dict[str, Any]]:
 
 
 def is_document(head: bytes) -> bool:
-    """Whether the file looks like one JSON document over several lines, or one line that goes on past the head."""
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    return start == b"{" and not first_records(head, 1)
+    """Whether the file begins like one JSON object."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"

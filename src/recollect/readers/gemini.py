@@ -92,14 +92,15 @@ def _learn_session(meta: dict[str, Any], path: Path, state: State) -> None:
 
 
 def _project_root(path: Path) -> str:
-    """The project's folder, from the note that the agent keeps beside its chats."""
-    for folder in list(path.absolute().parents)[1:3]:
-        try:
-            with open_safely(folder / ".project_root", folder) as note:
-                return path_of(note.read(4096).decode("utf-8", "replace").strip())
-        except (OSError, InvalidInput):
-            continue
-    return ""
+    """The project's folder, from the note that the agent keeps beside its folder of chats."""
+    chats = next((folder for folder in list(path.absolute().parents)[:2] if folder.name == "chats"), None)
+    if chats is None:
+        return ""
+    try:
+        with open_safely(chats.parent / ".project_root", chats.parent) as note:
+            return path_of(note.read(4096).decode("utf-8", "replace").strip())
+    except (OSError, InvalidInput):
+        return ""
 
 
 def _message(record: dict[str, Any], default_id: str, place: Place, state: State) -> list[Meaning]:

@@ -117,7 +117,6 @@ def read_jsonl(
     """Every whole line of the file from `offset` on, as `step` understands it."""
     now: State = deepcopy(dict(state or {})) if offset else {}
     sessions = Sessions(agent, path, now)
-    yield from sessions.news(needed=False)
     mtime_ms = modified_ms(path)
     lines_before = now.get("lines", 0)
     done = _Done(offset, lines_before, offset, lines_before)

@@ -1,7 +1,7 @@
 """A growing file as a stream of whole lines, each with its place, in bounded memory.
 
 A last line without its newline is torn and waits, unless it already is a whole JSON object: no beginning of an object
-is an object itself, so nothing that is written later can change it. Packed files (.gz, .zst) are unpacked on the way,
+is an object itself, so nothing that is written later can change what it says. Packed files (.gz, .zst) are unpacked on the way,
 and their offsets count unpacked bytes.
 """
 
@@ -171,14 +171,11 @@ def _byte_length(text: str) -> int:
 
 
 def _torn(data: bytes, start: int, number: int) -> Iterator[Line]:
-    """A last line without its newline: whole only if it is a JSON object."""
-    whole = data.rstrip()
-    # Most torn lines end in the middle of a string; looking at the last byte saves parsing them again and again.
-    if not whole.endswith(b"}"):
-        return
-    lines = list(_parsed(whole, start, number))
-    if all(isinstance(line.record, dict) for line in lines):
-        yield from (replace(line, ended=False) for line in lines)
+    """A last line without its newline: the JSON objects that it begins with are whole, what follows them waits."""
+    for line in _parsed(data.rstrip(), start, number):
+        if not isinstance(line.record, dict):
+            return
+        yield replace(line, ended=False)
 
 
 def _pass_line(stream: BinaryIO) -> int | None:

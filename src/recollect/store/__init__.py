@@ -225,8 +225,11 @@ class Store(Protocol):
     def lease(self, name: str, holder: str, now_ms: int, ttl_ms: int) -> bool:
         """Takes or renews a lease; False while another holder has it. A `ttl_ms` of 0 gives it back."""
 
-    def stale(self, limit: int, after: int = 0) -> list[tuple[int, str, int]]:
-        """Owners whose chunks were cut or tokenised by an older version: (space, note or turn, id), by rising chunk."""
+    def stale(self, limit: int, before: int | None = None) -> list[tuple[int, str, int]]:
+        """Owners (space, what, id) whose chunks an older version cut or tokenised, oldest first; with `before` those
+        of any version that have a chunk up to this number."""
+
+    def last_chunk(self) -> int: ...
 
     # -- search ---------------------------------------------------------------------------------------------------
 
@@ -234,6 +237,9 @@ class Store(Protocol):
 
     def chunks(self, ids: Sequence[int], where: Filter) -> list[Chunk]:
         """The chunks among `ids` that pass the filter."""
+
+    def owned(self, what: str, owner: int, space: int) -> list[Chunk]:
+        """The chunks of one note, turn or file, in order."""
 
     def siblings(self, owners: Sequence[tuple[str, int]], spaces: Sequence[int]) -> list[Chunk]:
         """All chunks of those owners that have several."""

@@ -18,7 +18,7 @@ CHUNK_COLUMNS = (
 CHUNK_SELECT = (
     "select c.id, s.name, c.note_id, c.turn_id, c.file_id, c.chunk_idx, c.content, c.context, c.terms, "
     "c.context_terms, c.trusted, c.created_ms, c.session_id, t.position, t.speaker, c.file_path, "
-    "c.start_line, c.end_line, n.uid, n.importance "
+    "c.start_line, c.end_line, n.uid, n.importance, c.hash "
 )
 CHUNK_JOINS = (
     "join spaces s on s.id = c.space left join notes n on n.space = c.space and n.id = c.note_id "
@@ -75,6 +75,14 @@ class ChunkTables(VectorTables):
             )
             found.update((row[0], chunk_of(row)) for row in rows)
         return [found[chunk] for chunk in ids if chunk in found]
+
+    def owned(self, what: str, owner: int, space: int) -> list[Chunk]:
+        column = f"{what}_id"
+        rows = self._rows(
+            f"{CHUNK_SELECT}from chunks c {CHUNK_JOINS}where c.space = ? and c.{column} = ? order by c.chunk_idx",
+            (space, owner),
+        )
+        return [chunk_of(row) for row in rows]
 
     def siblings(self, owners: Sequence[tuple[str, int]], spaces: Sequence[int]) -> list[Chunk]:
         found: list[Chunk] = []
@@ -139,5 +147,5 @@ def chunk_of(row: Row) -> Chunk:
         owner_id=note if note is not None else turn if turn is not None else file,
         idx=row[5], content=row[6], context=row[7], terms=row[8], context_terms=row[9], trusted=bool(row[10]),
         created_ms=row[11], session=row[12], position=row[13], speaker=row[14] or "", file_path=row[15] or "",
-        start_line=row[16], end_line=row[17], uid=row[18] or "", importance=row[19] or 5,
+        start_line=row[16], end_line=row[17], uid=row[18] or "", importance=row[19] or 5, hash=row[20],
     )  # fmt: skip

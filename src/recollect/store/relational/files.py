@@ -97,13 +97,21 @@ class FileTables(ChunkTables):
             )
         return bool(rows)
 
-    def stale(self, limit: int, after: int = 0) -> list[tuple[int, str, int]]:
+    def stale(self, limit: int, before: int | None = None) -> list[tuple[int, str, int]]:
+        clause, values = "(chunker <> ? or tokenizer <> ?)", [CHUNKER_VERSION, TOKENIZER_VERSION]
+        if before is not None:
+            clause, values = "id <= ?", [before]
         rows = self._rows(
-            "select space, note_id, turn_id, min(id) from chunks where (chunker <> ? or tokenizer <> ?) and id > ? "
-            "and file_id is null group by space, note_id, turn_id order by min(id) limit ?",
-            (CHUNKER_VERSION, TOKENIZER_VERSION, after, limit),
+            f"select space, note_id, turn_id, file_id, min(id) from chunks where {clause} "
+            "group by space, note_id, turn_id, file_id order by min(id) limit ?",
+            (*values, limit),
         )
-        return [
-            (space, "note" if note is not None else "turn", note if note is not None else turn)
-            for space, note, turn, _ in rows
-        ]
+        return [(space, *_owner_of(*owner)) for space, *owner, _ in rows]
+
+    def last_chunk(self) -> int:
+        last: int = self._rows("select coalesce(max(id), 0) from chunks")[0][0]
+        return last
+
+
+def _owner_of(note: int | None, turn: int | None, file: int | None) -> tuple[str, int]:
+    return next((what, found) for what, found in (("note", note), ("turn", turn), ("file", file)) if found is not None)

@@ -102,6 +102,12 @@ class FileRules(Rules):
         assert room.store.speakers([room.id]) == ["user"]
 
     def test_chunks_of_an_older_tokenizer_are_named(self, room: Room) -> None:
-        """None while everything is of this version."""
-        room.add("apple")
+        """None while everything is of this version; with a number, whatever has a chunk up to it."""
+        note = room.add("apple")
+        room.store.put_file(operation("index"), room.id, source("/one"), [chunk("pear")])
         assert room.store.stale(10) == []
+        last = room.store.last_chunk()
+        assert [what for _, what, _ in room.store.stale(10, last)] == ["note", "file"]
+        room.store.rebuild_chunks(operation("reindex"), room.id, "note", note.id, [chunk("plum")])
+        assert [what for _, what, _ in room.store.stale(10, last)] == ["file"]
+        assert [found.content for found in room.store.owned("note", note.id, room.id)] == ["plum"]
