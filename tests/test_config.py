@@ -42,6 +42,7 @@ OTHER_VALUES = {
     "chunk_tokens": ("128", "128", 128),
     "chunk_overlap": ("0", "0", 0),
     "redact": ("off", "false", False),
+    "daily_log": ("on", "true", True),
     "cache_entries": ("7", "7", 7),
     "log_level": ("debug", '"debug"', "debug"),
 }

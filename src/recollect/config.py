@@ -42,6 +42,7 @@ DOCS: Mapping[str, str] = MappingProxyType(
         "chunk_tokens": "Largest searchable slice, in tokens.",
         "chunk_overlap": "Tokens that neighbouring slices share; less than chunk_tokens.",
         "redact": "Replace secrets and private blocks before anything is stored.",
+        "daily_log": "Also write each new note as a line to a file a day, in .recollect/daily of the home folder.",
         "cache_entries": "Most embeddings kept in the cache; the least recently used go first.",
         "log_level": "Least serious message that is logged.",
     }
@@ -103,6 +104,7 @@ class Settings:
     chunk_tokens: int = 256
     chunk_overlap: int = 50
     redact: bool = True
+    daily_log: bool = False
     cache_entries: int = 10_000
     log_level: str = "warning"
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
@@ -317,7 +319,7 @@ def accepted(name: str) -> str:
         return f"{noun} from {low:g} to {high:,.0f}".replace(",", "_")
     if name == "kinds":
         return "lower-case names of letters, digits and _, separated by commas (a list in the file)"
-    return "true or false" if name == "redact" else "one line of text"
+    return "true or false" if name in ("redact", "daily_log") else "one line of text"
 
 
 def _check_together(settings: Settings) -> None:

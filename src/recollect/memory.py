@@ -145,7 +145,8 @@ class Memory:
             change(item.note, 0, self._limits, rechunk=True, vector=draft.vector, words=item.words)
             for item, draft in zip(prepared, given, strict=True)
         ]
-        return self._added(op, space, prepared, self._store.apply(op, space.id, changes))
+        added = self._added(op, space, prepared, self._store.apply(op, space.id, changes))
+        return self._logged(added) if self.settings.daily_log else added
 
     def _added(self, op: Operation, space: Space, prepared: Sequence[Any], applied: Sequence[Any]) -> Sequence[Added]:
         """The notes as stored; an insert is already in our hands, only duplicates are read."""
@@ -161,6 +162,12 @@ class Memory:
                 Added(**fields, created=not done.duplicate, duplicate=done.duplicate, notice=notice, operation=op.id)
             )
         return answer
+
+    def _logged(self, added: Sequence[Added]) -> Sequence[Added]:
+        from recollect.dailylog import append
+
+        trouble = append(self.settings.home, [note for note in added if note.created])
+        return [replace(note, notice=trouble) if trouble and note.created else note for note in added]
 
     # -- reading --------------------------------------------------------------------------------------------------
 

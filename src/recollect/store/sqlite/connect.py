@@ -159,6 +159,7 @@ def _set_policy(connection: apsw.Connection, path: Path, durability: str) -> Non
         "foreign_keys": 1,
         "secure_delete": 1,
         "trusted_schema": 0,
+        "temp_store": 2,  # in memory: no note's text spills into the system's temporary folder
     }
     if connection.readonly("main"):
         del wanted["journal_mode"]
