@@ -497,6 +497,21 @@ class Memory:
         self.settings, self._searcher = replace(self.settings, embedder=name), None
         return {"model": identity, "embedded": count, "rechunked": done}
 
+    def evaluate(self, *, notes: int = 200, mode: str = "hybrid", fusion: str = "default") -> Mapping[str, Any]:
+        """Measures search on known items: asks for notes with words of their own. Results are kept as history."""
+        from datetime import UTC, datetime
+
+        from recollect import __version__
+        from recollect.evaluation import DEPTH, evaluate, remember
+
+        def ask(text: str) -> Answer:
+            return self.search(text, limit=DEPTH, mode=mode, fusion=fusion)
+
+        done = vars(evaluate(self.list(limit=notes), ask))
+        at = datetime.fromtimestamp(self._clock() / 1000, UTC).isoformat(timespec="seconds")
+        entry = {"date": at, "model": self.stats()["model"], "fusion": fusion, **done, "version": __version__}
+        return {"result": entry, "history": remember(self.settings.home / "eval.jsonl", entry)}
+
     def backup(self, target: str | Path) -> Path:
         """An online, verified copy of the store."""
         path = Path(target)

@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("importing", "Take in notes that export wrote."),
     "backup": ("backup", "Copy the whole store, list copies, bring one back."),
     "reindex": ("reindexing", "Make every vector anew, with another model if one is named."),
+    "eval": ("evaluating", "Measure search on your own notes."),
     "doctor": ("doctor", "Check the store and repair what can be rebuilt."),
     "mcp": ("serving", "Serve this memory to an agent through MCP."),
     "demo": ("demo", "See recollect at work on a store of its own."),
