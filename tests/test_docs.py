@@ -79,7 +79,7 @@ def program(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_example_runs_and_prints_what_it_says(page: Path, tmp_path: Path, program: Path) -> None:
     shell = Shell(tmp_path)
-    del shell.environ["RECOLLECT_EMBEDDER"]  # as a reader has it
+    shell.environ = {"RECOLLECT_HOME": str(shell.home)}  # else as a reader has it
     shell.environ["PATH"] = f"{program}{os.pathsep}{os.environ['PATH']}"
     names: dict[str, object] = {"__name__": "example"}
     for example in examples(page):
@@ -188,6 +188,16 @@ def test_every_public_method_and_name_is_described() -> None:
     absent += [name for name in recollect.__all__ if not re.search(rf"\b{name}\b", page)]
     assert not absent, f"docs/python.md says nothing of {absent}"
     assert len(methods) > 20
+
+
+def test_every_mcp_tool_is_described() -> None:
+    from recollect.interfaces.mcp.server import PROFILES
+
+    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    tools = {tool.name for profile in PROFILES.values() for tool in profile(recollect.Memory)}
+    absent = sorted(name for name in tools if f"`{name}`" not in page)
+    absent += [name for name in PROFILES if f"`{name}`" not in page and f"--profile {name}" not in page]
+    assert not absent or absent == ["default"], f"docs/agents.md says nothing of {absent}"
 
 
 def test_every_command_that_a_hint_names_exists() -> None:
