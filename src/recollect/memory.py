@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import threading
 
     from recollect.background import Background
+    from recollect.context import Context
     from recollect.embed import Embedder
     from recollect.index import Indexed, Progress
     from recollect.search import Searcher
@@ -224,6 +225,15 @@ class Memory:
         since_ms, until_ms, min_importance, min_confidence, sources, session, trusted_only, states, owners.
         """
         return self._search().run(query, limit=limit, **options)
+
+    def context(self, query: str | None = None, *, budget_tokens: int = 2000, **options: Any) -> "Context":
+        """What an agent should know, within a budget: for a query, or at the start of a session without one.
+
+        Options: sections, min_score (of what counts as relevant), include_untrusted, except_session (a uid).
+        """
+        from recollect.context import compile_context
+
+        return compile_context(self, query, budget_tokens, **options)
 
     def timeline(self, ref: Reference, *, before: int = 5, after: int = 5, **filters: Any) -> Sequence[Moment]:
         """What was remembered just before and after a note, oldest first."""

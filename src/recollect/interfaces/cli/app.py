@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "unlink": ("changing", "Remove the links from a note to another."),
     "history": ("reading", "Show the earlier versions of a note."),
     "log": ("reading", "List operations, newest first."),
+    "context": ("context", "Print what an agent should know, within a budget."),
     "timeline": ("reading", "Show what was remembered before and after a note."),
     "stats": ("reading", "Count what is remembered."),
     "index": ("indexing", "Make files and agents' transcripts searchable."),

@@ -191,7 +191,8 @@ class MemoryTools:
             if not isinstance(answer, AcceptedElicitation) or not answer.data.confirm:
                 return shapes.result("nothing was deleted: the person said no", {"deleted": [], "confirmed": False})
             deleted = [memory.delete(note).id for note in _notes(memory, ids)]
-            text = f"deleted {_count(deleted)}: {', '.join(f'#{number}' for number in deleted)}; `recollect restore` brings notes back"
+            numbers = ", ".join(f"#{number}" for number in deleted)
+            text = f"deleted {_count(deleted)}: {numbers}; `recollect restore` brings notes back"
             return shapes.result(text, {"deleted": deleted, "confirmed": can_ask(ctx)})
 
         return delete
