@@ -45,7 +45,7 @@ def _backends(url: str) -> list[int]:
 
 # -- the schema ---------------------------------------------------------------------------------------------------
 
-SHARED = {"meta", "spaces", "space_aliases", "models", "embedding_cache"}  # small, the same on every node
+SHARED = {"meta", "spaces", "space_aliases", "models", "embedding_cache", "leases"}  # small, the same on every node
 
 
 def test_the_space_comes_first_in_every_key() -> None:

@@ -212,7 +212,6 @@ class _Transcript:
         self._waiting: list[Said] = []
         self._space: int | None = known.space if known is not None else None
         self._offset, self._state = (0, None) if force else self._resume()
-        self._replaced = known is not None and self._offset == 0 and reader.appends
 
     def _resume(self) -> tuple[int, Mapping[str, Any] | None]:
         """Where to go on: only if what was read before is still there, byte for byte at its beginning and end."""
@@ -301,8 +300,7 @@ class _Transcript:
             return
         space, session = found
         turns = [self._turn(said) for said in self._waiting]
-        if self._replaced:
-            turns = self._apart(space, session, turns)
+        turns = self._apart(space, session, turns)
         self._waiting = []
         added = conversation.add(self._store, space, session, turns, self._op, self._in._limits, False)
         self._in._counts.update(turns=len(added.ids), chunks=added.chunks)
@@ -319,8 +317,9 @@ class _Transcript:
         return Turn(said.speaker, text, said.at_ms, said.record, said.origin, line=said.line)
 
     def _apart(self, space: int, session: Session, turns: list[Turn]) -> list[Turn]:
-        """In a file that was replaced, a record id that is only a place may now stand for other words."""
-        known = {turn.record: turn.content_hash for turn in self._store.turns([space], session=session.uid)}
+        """A record id that is only a place stands for other words once the file was cut or replaced there."""
+        placed = [turn.record for turn in turns if turn.record.startswith("@")]
+        known = self._store.turn_hashes(space, session, placed)
         result = []
         for turn in turns:
             mark = audit.content_hash(clean(turn.text).text)

@@ -208,6 +208,9 @@ class Store(Protocol):
 
     def find_session(self, space: int, agent: str, key: str) -> Session | None: ...
 
+    def turn_hashes(self, space: int, session: Session, records: Sequence[str]) -> dict[str, str]:
+        """The content hash of each of these records that the session has."""
+
     def retract_turns(self, op: Operation, space: int, session: Session, after_record: str) -> int:
         """Removes the turns said after a record (all of them for ""), because the speakers took them back."""
 

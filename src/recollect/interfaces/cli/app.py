@@ -43,7 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "Write notes to a file."),
     "import": ("importing", "Take in notes that export wrote."),
     "backup": ("backup", "Copy the whole store, list copies, bring one back."),
-    "reindex": ("reindexing", "Make every vector anew, with another model if one is named."),
+    "reindex": ("reindexing", "Bring what is derived from notes, turns and files up to date."),
     "eval": ("evaluating", "Measure search on your own notes."),
     "doctor": ("doctor", "Check the store and repair what can be rebuilt."),
     "mcp": ("serving", "Serve this memory to an agent through MCP."),

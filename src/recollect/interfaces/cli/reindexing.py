@@ -10,10 +10,11 @@ from recollect.interfaces.cli.door import Door, command
 @click.option("--force", is_flag=True, help="Cut and tokenise everything anew, not only what an older version did.")
 @click.option("--model", metavar="NAME", help="Embedder to use from now on; else the one of the settings.")
 def reindex_command(door: Door, model: str | None, force: bool) -> None:
-    """Bring what is derived from notes, turns and files up to date; change the model if one is named.
+    """Bring what is derived from notes, turns and files up to date.
 
-    The old vectors serve until the new ones are complete, and others may read and write meanwhile. When it is
-    interrupted, running it again goes on where it was.
+    What an older version cut or tokenised is done anew; --model gives the store another model. The old vectors serve
+    until the new ones are complete, and others may read and write meanwhile. When it is interrupted, running it again
+    goes on where it was.
     """
     with door.memory() as memory:
         configured = memory.settings.embedder

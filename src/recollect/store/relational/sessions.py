@@ -121,7 +121,7 @@ class SessionTables(Engine):
             home = self._rows("select salt from sessions where space = ? and id = ?", (space, session.id))
             if not home:
                 raise NotFound(f"no session {session.uid} in this space", hint="make it first")
-            new = self._unknown(space, session.id, turns)
+            new = self._unknown(space, session, turns)
             if not new:
                 return []
             last = self._rows(
@@ -144,14 +144,19 @@ class SessionTables(Engine):
             chains.write()
         return ids
 
-    def _unknown(self, space: int, session_id: int, turns: Sequence[TurnDraft]) -> list[TurnDraft]:
-        known: set[str] = set()
-        for part in batches([draft.turn.record for draft in turns]):
+    def turn_hashes(self, space: int, session: Session, records: Sequence[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for part in batches(records):
             rows = self._rows(
-                f"select record from turns where space = ? and session_id = ? and record in ({marks(part)})",
-                (space, session_id, *part),
+                "select record, content_hash from turns where space = ? and session_id = ? "
+                f"and record in ({marks(part)})",
+                (space, session.id, *part),
             )
-            known.update(row[0] for row in rows)
+            found.update(rows)
+        return found
+
+    def _unknown(self, space: int, session: Session, turns: Sequence[TurnDraft]) -> list[TurnDraft]:
+        known = set(self.turn_hashes(space, session, [draft.turn.record for draft in turns]))
         new = []
         for draft in turns:
             if draft.turn.record not in known:
