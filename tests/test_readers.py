@@ -18,7 +18,7 @@ from recollect.readers import (
     TranscriptReader,
     conversation_text,
     reader_for,
-)  # fmt: skip
+)
 from recollect.readers.clean import spoken_by_agent, spoken_by_user
 from recollect.readers.fields import time_of
 
@@ -110,8 +110,8 @@ def line(role: str, content: Any, **more: Any) -> dict[str, Any]:
         ({"type": "file-history-snapshot", "sessionId": "5e55"}, "not a message"),
         ({"type": "something-new", "sessionId": "5e55"}, "unknown record type"),
         ({"type": "user", "sessionId": "5e55", "message": "not an object"}, "no text"),
-        ([1, 2], "not an object"),
-        ("a string", "not an object"),
+        ([1, 2], "malformed line"),
+        ("a string", "malformed line"),
     ],
 )
 def test_what_nobody_said_is_left_out_with_its_reason(record: Any, reason: str, tmp_path: Path) -> None:
@@ -274,8 +274,9 @@ def test_messages_set_anew_are_told_under_their_ids(tmp_path: Path) -> None:
 def test_an_older_gemini_document_is_read_with_its_title(tmp_path: Path) -> None:
     document = {"sessionId": "9e41", "projectHash": "ab12", "startTime": "2026-03-01T10:00:00Z", "summary": "Trees",
                 "messages": [*gemini(TALK)[1::2], {"id": "i", "type": "info", "content": "Ready"}]}  # fmt: skip
+    compact = put(tmp_path, "chats/compact.json", json.dumps(document).encode())
     path = put(tmp_path, "chats/session-9e41.json", json.dumps(document, indent=2).encode())
-    assert talk(path) == TALK
+    assert talk(path) == talk(compact) == TALK
     assert skips(path) == ["not a message"]
     assert heads(path)[0].title == "Trees"
 
@@ -397,7 +398,10 @@ def test_an_assistant_may_quote_tags_but_never_our_memories() -> None:
     assert spoken_by_agent("I recall <recollect-memory>willows</recollect-memory>.") == "I recall ."
 
 
-@pytest.mark.parametrize("piece", ["<system-reminder>\n", "<a", "<recollect-memory>", "<user_query>", "> <", "\n<b x"])
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "piece", ["<system-reminder>\n", "<ide_selection>\n", "<a", "<recollect-memory>", "<user_query>", "> <", "\n<b x"]
+)
 def test_cleaning_takes_time_linear_in_the_text(piece: str) -> None:
     spoken_by_user(piece * (1_000_000 // len(piece)))  # the run's time limit is the assertion
 

@@ -1,10 +1,12 @@
 """However a file grows, every complete message is told exactly once, in order, and the same as in one reading."""
 
+import gzip
 import json
 import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,7 +29,7 @@ from recollect.readers import (
     lines,
     reader_for,
     walk,
-)  # fmt: skip
+)
 
 # The folder of real transcripts, if there is one to test with; without it these tests have nothing to run over.
 REAL = Path(os.environ.get("RECOLLECT_TRANSCRIPTS", "")) if os.environ.get("RECOLLECT_TRANSCRIPTS") else None
@@ -93,7 +95,8 @@ messages = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), words), mi
 noise = st.sampled_from(
     [
         b"\n", b"  \r\n", b"{broken\n", b"[1, 2]\n", b'"}"\n', b"}\n", b"{}\n", b'{"type": "never-seen"}\n',
-        b"\x00\x00\x00", b"\xff\xfe{}\n", b'{"a": {"b": "\xc3"}}\n', b"{}{}\n", b'{}{"c": {"d": 1}\n', b'{} "tail"\n',
+        b"12345\n", b"\x00\x00\x00", b"\xff\xfe{}\n", b'{"a": {"b": "\xc3"}}\n', b"{}{}\n", b'{}{"c": {"d": 1}\n',
+        b'{} "tail"\n',
     ]
 )  # fmt: skip
 
@@ -210,11 +213,66 @@ def test_a_line_that_is_too_long_is_passed_over_with_its_reason(
     items = list(chosen(path).read(path))
     assert [item.text for item in items if isinstance(item, Said)] == ["before", "after"]
     assert [item for item in items if isinstance(item, Skip)] == [Skip("line longer than 32 MB", 2)]
+    assert isinstance(items[-1], Mark)
+    assert (items[-1].offset, items[-1].line) == (len(whole), 3)
     place(path, whole[:12_000])
     torn = list(chosen(path).read(path))
     assert [item.text for item in torn if isinstance(item, Said)] == ["before"]
     assert isinstance(torn[-1], Mark)
     assert torn[-1].line == 1
+
+
+def test_a_packed_file_that_unpacks_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MAX_UNPACKED_BYTES", 10_000)
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(as_lines(generic(TALK * 1000))))
+    items = list(chosen(path).read(path))
+    assert items[-2] == Skip("unpacks to more than the cap")
+    assert len(items) < 200
+
+
+def test_a_torn_number_or_word_is_not_taken_for_a_line(tmp_path: Path) -> None:
+    whole = as_lines(generic(TALK)) + b"12345\n"
+    path = tmp_path / "a.jsonl"
+    place(path, whole)
+    check_growth(chosen(path), path, whole, [len(whole) - 3])
+
+
+# Values where nobody expects them.
+ODD: list[Any] = [None, True, -1, 1e300, "", "x", "\ud800", [], [None], [[]], ["x"], {}, {"type": {}}, {"text": 5}]
+
+
+def spoiled(value: Any) -> Iterator[Any]:
+    """Each variant of a JSON value in which one part, however deep, is something odd."""
+    yield from ODD
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield {key: other for key, other in value.items() if key != name}
+            yield from (value | {name: odd} for odd in spoiled(part))
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from ([*value[:index], odd, *value[index + 1 :]] for odd in spoiled(part))
+
+
+@pytest.mark.parametrize("name", LINE_FORMATS)
+def test_no_record_however_odd_stops_a_reading(name: str, tmp_path: Path) -> None:
+    make, where = LINE_FORMATS[name]
+    records = make(TALK[:2])
+    content = as_lines(records) + b"".join(
+        json.dumps(odd).encode() + b"\n" for record in records for odd in spoiled(record)
+    )
+    path = put(tmp_path, where, content)
+    items = list(chosen(path).read(path))
+    assert content.count(b"\n") > 80
+    assert items[-1] == Mark(len(content), content.count(b"\n"), items[-1].state if isinstance(items[-1], Mark) else {})
+    for item in items:
+        if isinstance(item, Said):
+            assert item.text.strip()
+            assert item.record
+            item.text.encode("utf-8")
+        if isinstance(item, Head):
+            assert item.key
+            json.dumps([item.key, item.cwd, item.title, item.parent]).encode("utf-8")
 
 
 def test_two_records_on_one_line_are_both_told(tmp_path: Path) -> None:

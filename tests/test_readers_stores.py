@@ -24,7 +24,7 @@ from recollect.readers import (
     TranscriptReader,
     agent_histories,
     reader_for,
-)  # fmt: skip
+)
 
 
 def transcript(path: Path) -> TranscriptReader:
@@ -112,6 +112,15 @@ def test_a_database_is_never_changed_and_a_busy_one_is_reported(tmp_path: Path) 
     assert list(reader.read(path)) == [Skip("database is busy")]
     writer.execute("rollback")
     writer.close()
+
+
+def test_what_a_running_agent_wrote_but_not_yet_folded_in_is_read(tmp_path: Path) -> None:
+    path = cursor_store(tmp_path)
+    agent = apsw.Connection(str(path))
+    agent.execute("pragma journal_mode = wal")
+    agent.execute("insert into blobs values ('new', ?)", (b'{"role": "user", "content": "just now"}',))
+    assert talk(read(path)) == [*TALK, ("user", "just now")]
+    agent.close()
 
 
 def test_a_damaged_or_unknown_database_is_refused_with_a_reason(tmp_path: Path) -> None:
@@ -246,7 +255,7 @@ def test_what_is_not_surely_text_is_refused_with_a_reason(content: bytes, reason
 
 
 def test_a_character_cut_by_the_head_is_no_sign_of_a_binary_file(tmp_path: Path) -> None:
-    path = put(tmp_path, "a.md", b"x" + "漢".encode() * 40_000)
+    path = put(tmp_path, "a.md", b"xx" + "漢".encode() * 40_000)
     assert isinstance(reader_for(path), FileReader)
 
 

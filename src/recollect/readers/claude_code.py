@@ -21,7 +21,7 @@ from recollect.readers.fields import (
     spoken,
     text_of,
     why_silent,
-)  # fmt: skip
+)
 from recollect.readers.jsonl import LineReader, Meaning, Place, State, entitle, learn, read_document, when
 
 # The person's own title outranks the agent's, which outranks a summary.
@@ -69,18 +69,18 @@ class ClaudeWebReader:
 
 
 def _is_ours(record: dict[str, Any]) -> bool:
-    message, kind = record.get("message"), record.get("type")
+    message, kind = record.get("message"), text_of(record.get("type"))
     if isinstance(message, dict) and "parts" not in message and "role" not in record:
         if kind in {"user", "assistant"}:
             return "content" in message or "sessionId" in record
-        return kind is None and "sessionId" in record
+        return not kind and "sessionId" in record
     if kind == "summary":
         return "leafUuid" in record
     return "sessionId" in record and (kind in _TITLES or kind in _BOOKKEEPING) and "systemPayload" not in record
 
 
 def claude_step(record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
-    kind = record.get("type") or dict_of(record.get("message")).get("role")
+    kind = text_of(record.get("type") or dict_of(record.get("message")).get("role"))
     if kind in _TITLES:
         field, rank = _TITLES[kind]
         _learn(record, place, state)

@@ -16,8 +16,9 @@ from recollect.readers.fields import (
     path_of,
     said,
     spoken,
+    text_of,
     why_silent,
-)  # fmt: skip
+)
 from recollect.readers.jsonl import LineReader, Meaning, Place, State, entitle, learn, when
 
 _ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
@@ -48,7 +49,7 @@ class CodexReader(LineReader):
 
 def _is_ours(record: dict[str, Any]) -> bool:
     if isinstance(record.get("payload"), dict):
-        return record.get("type") in _ENVELOPES
+        return text_of(record.get("type")) in _ENVELOPES
     return _is_bare_header(record)
 
 
@@ -63,7 +64,7 @@ def _step(record: dict[str, Any], place: Place, state: State) -> Iterable[Meanin
             _learn_session(record, state)
             return ()
         return _item(record, record.get("timestamp"), place, state)
-    kind = record.get("type")
+    kind = text_of(record.get("type"))
     if kind == "session_meta":
         _learn_session(payload, state)
         when((payload.get("timestamp"), record.get("timestamp")), place, state)
@@ -78,9 +79,9 @@ def _step(record: dict[str, Any], place: Place, state: State) -> Iterable[Meanin
     return (Skip(_unread(kind, payload), place.line),)
 
 
-def _unread(kind: Any, payload: dict[str, Any]) -> str:
+def _unread(kind: str, payload: dict[str, Any]) -> str:
     if kind == "event_msg":
-        twice = payload.get("type") in {"user_message", "agent_message", "item_completed", "task_complete"}
+        twice = text_of(payload.get("type")) in {"user_message", "agent_message", "item_completed", "task_complete"}
         return "copy of a message" if twice else "not a message"
     if kind == "compacted":
         return "compaction summary"
@@ -101,9 +102,9 @@ def _learn_session(meta: dict[str, Any], state: State) -> None:
 
 
 def _item(item: dict[str, Any], at: Any, place: Place, state: State) -> Iterable[Meaning]:
-    kind, role = item.get("type", "message"), item.get("role")
+    kind, role = text_of(item.get("type", "message")), text_of(item.get("role"))
     if kind != "message":
-        return (Skip(_left_out(str(kind)), place.line),)
+        return (Skip(_left_out(kind), place.line),)
     if role not in {"user", "assistant"}:
         return (Skip("injected context" if role in {"developer", "system"} else "unknown record type", place.line),)
     at_ms = when((at,), place, state)

@@ -5,15 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from recollect.readers.contract import Said, Skip
-from recollect.readers.fields import (
-    dict_of,
-    key_from,
-    path_of,
-    said,
-    spoken,
-    texts,
-    why_silent,
-)  # fmt: skip
+from recollect.readers.fields import dict_of, key_from, path_of, said, spoken, text_of, texts, why_silent
 from recollect.readers.jsonl import LineReader, Meaning, Place, State, learn, when
 
 _WORKSPACE = re.compile(r"<user_info>[^<]{0,2000}?^Workspace Path: ([^\n<]{1,1000})", re.MULTILINE)
@@ -24,20 +16,20 @@ class CursorReader(LineReader):
     name = "cursor"
 
     def is_ours(self, record: dict[str, Any]) -> bool:
-        return record.get("role") in {"user", "assistant"} and "content" in dict_of(record.get("message"))
+        return text_of(record.get("role")) in {"user", "assistant"} and "content" in dict_of(record.get("message"))
 
     def step(self, record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
         return _step(record, place, state)
 
 
 def _step(record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
-    role = record.get("role")
-    if role is None:
+    role = text_of(record.get("role"))
+    if not role:
         return (Skip("not a message" if record.get("type") == "turn_ended" else "unknown record type", place.line),)
     return cursor_message(role, dict_of(record.get("message")).get("content"), place.record, place, state)
 
 
-def cursor_message(role: Any, content: Any, record: str, place: Place, state: State) -> list[Meaning]:
+def cursor_message(role: str, content: Any, record: str, place: Place, state: State) -> list[Meaning]:
     """One message, as the transcripts and the database hold it."""
     if role not in {"user", "assistant"}:
         reason = {"tool": "tool call or result", "system": "injected context"}.get(role, "unknown record type")

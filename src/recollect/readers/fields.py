@@ -79,7 +79,7 @@ def texts(content: Any, kinds: Iterable[str] = TEXT_TYPES) -> list[str]:
     for block in list_of(content):
         if isinstance(block, str):
             found.append(text_of(block))
-        elif isinstance(block, dict) and block.get("type", "text") in kinds and not block.get("thought"):
+        elif isinstance(block, dict) and str(block.get("type", "text")) in kinds and not block.get("thought"):
             found.append(text_of(block.get("text")))
     return found
 

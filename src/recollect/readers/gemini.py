@@ -17,7 +17,7 @@ from recollect.readers.fields import (
     spoken,
     text_of,
     why_silent,
-)  # fmt: skip
+)
 from recollect.readers.jsonl import LineReader, Meaning, Place, State, entitle, learn, read_document, when
 from recollect.readers.paths import open_safely
 

@@ -16,7 +16,7 @@ from recollect.readers.fields import (
     spoken,
     text_of,
     why_silent,
-)  # fmt: skip
+)
 from recollect.readers.jsonl import LineReader, Meaning, Place, State, entitle, learn, read_document, when
 
 _ROLES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant"}

@@ -123,7 +123,7 @@ def read_jsonl(
     try:
         for line in json_lines(path, offset, done.lines, root):
             if line.reason or not isinstance(line.record, dict):
-                yield Skip(line.reason or "not an object", line.number)
+                yield Skip(line.reason or "malformed line", line.number)
             else:
                 place = Place(path, line.start, line.number, mtime_ms)
                 yield from _understand(step, line.record, place, now, sessions)
@@ -184,12 +184,12 @@ def read_document(
         yield Skip(str(trouble))
         return
     if not isinstance(document, dict):
-        yield Skip("document larger than 32 MB" if content is None else "not an object")
+        yield Skip("document larger than 32 MB" if content is None else "malformed document")
         return
     for index, record in enumerate(records(document, state)):
         if isinstance(record, dict):
             yield from _understand(step, record, Place(path, index, None, mtime_ms), state, sessions)
         else:
-            yield Skip("not an object")
+            yield Skip("malformed record")
     yield from sessions.news(needed=False)
     yield Mark(len(content or b""), 0, {})

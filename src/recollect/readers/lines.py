@@ -1,8 +1,8 @@
 """A growing file as a stream of whole lines, each with its place, in bounded memory.
 
 A last line without its newline is torn and waits, unless it already is a whole JSON object: no beginning of an object
-is an object itself, so nothing that is written later can change what it says. Packed files (.gz, .zst) are unpacked on the way,
-and their offsets count unpacked bytes.
+is an object itself, so nothing that is written later can change what it says. Packed files (.gz, .zst) are unpacked
+on the way, and their offsets count unpacked bytes.
 """
 
 import gzip

@@ -11,7 +11,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.readers.contract import Item, Mark, Skip
-from recollect.readers.fields import dict_of, modified_ms, name_of, path_of, time_of
+from recollect.readers.fields import dict_of, modified_ms, name_of, path_of, text_of, time_of
 from recollect.readers.jsonl import Meaning, Place, Sessions, State, entitle, learn
 from recollect.readers.lines import parse_json, read_whole
 from recollect.readers.sqlite_stores import opencode_message
@@ -69,7 +69,7 @@ class OpenCodePartReader:
 def _understand(
     message: dict[str, Any], storage: Path, top: Path, loose: dict[str, list[dict[str, Any]]], place: Place, now: State
 ) -> list[Meaning]:
-    ident, role = name_of(message.get("id")), message.get("role")
+    ident, role = name_of(message.get("id")), text_of(message.get("role"))
     if not ident or role not in {"user", "assistant"}:
         return [Skip("unknown record type")]
     parts = _messages(storage / "part" / _file_name(ident), top) or loose.get(ident, [])

@@ -26,7 +26,7 @@ class QwenReader(LineReader):
         return "parts" in dict_of(record.get("message")) or "systemPayload" in record
 
     def step(self, record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
-        kind, details = record.get("type"), dict_of(record.get("systemPayload"))
+        kind, details = text_of(record.get("type")), dict_of(record.get("systemPayload"))
         learn(state, key=name_of(record.get("sessionId")), cwd=path_of(record.get("cwd")))
         if kind == "system":
             if record.get("subtype") == "rewind":
@@ -35,7 +35,7 @@ class QwenReader(LineReader):
             return (Skip("not a message", place.line),)
         if kind not in {"user", "assistant"}:
             return (Skip("tool call or result" if kind == "tool_result" else "unknown record type", place.line),)
-        if record.get("subtype") in {"notification", "cron"}:
+        if text_of(record.get("subtype")) in {"notification", "cron"}:
             return (Skip("injected context", place.line),)
         parts = list_of(dict_of(record.get("message")).get("parts"))
         # The words as typed, before hooks added theirs.
@@ -49,7 +49,7 @@ class CopilotReader(LineReader):
     name = "copilot"
 
     def is_ours(self, record: dict[str, Any]) -> bool:
-        return record.get("type") in {"session.start", "user.message"} and isinstance(record.get("data"), dict)
+        return text_of(record.get("type")) in {"session.start", "user.message"} and isinstance(record.get("data"), dict)
 
     def step(self, record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
         kind, details = text_of(record.get("type")), dict_of(record.get("data"))
@@ -73,18 +73,18 @@ class KimiReader(LineReader):
     name = "kimi"
 
     def is_ours(self, record: dict[str, Any]) -> bool:
-        kind = record.get("type")
+        kind = text_of(record.get("type"))
         return (kind == "metadata" and "protocol_version" in record) or kind in {
             "turn.prompt",
             "context.append_message",
         }
 
     def step(self, record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
-        kind = record.get("type")
+        kind = text_of(record.get("type"))
         learn(state, cwd=path_of(record.get("cwd")))
         if kind == "context.append_message":
             message = dict_of(record.get("message"))
-            role, origin = message.get("role"), dict_of(message.get("origin")).get("kind", "user")
+            role, origin = text_of(message.get("role")), dict_of(message.get("origin")).get("kind", "user")
             if role not in {"user", "assistant"} or origin != "user":
                 return (Skip("injected context", place.line),)
             return _told(role, message.get("content"), None, record.get("time"), place, state)

@@ -4,7 +4,6 @@ import codecs
 from pathlib import Path
 
 from recollect.readers.contract import Skip, Text
-from recollect.readers.lines import HEAD_BYTES
 from recollect.readers.paths import MAX_FILE_BYTES, open_safely
 
 _BOMS = (
@@ -25,7 +24,7 @@ class FileReader:
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the beginning of a file looks like text, in whatever encoding."""
-        return why_not_text(head, whole=len(head) < HEAD_BYTES) != _BINARY
+        return _why_not_text(head) != _BINARY
 
     def read(self, path: Path, *, max_bytes: int = MAX_FILE_BYTES, root: Path | None = None) -> Text | Skip:
         """The file's text; a file over `max_bytes` is refused, never cut."""
@@ -41,21 +40,20 @@ def decode(content: bytes) -> Text | Skip:
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
-        return Skip(why_not_text(content, whole=True) or _OTHER_ENCODING)
+        return Skip(_why_not_text(content) or _OTHER_ENCODING)
     if "\x00" in text:
         return Skip(_BINARY)
     return Text(text, encoding.removesuffix("-sig"))
 
 
-def why_not_text(content: bytes, *, whole: bool) -> str:
-    """Nothing for text, else the reason; unless `whole`, the content may end in the middle of a character."""
+def _why_not_text(content: bytes) -> str:
+    """Nothing for text, else the reason. A head may end in the middle of a character: that makes nothing binary."""
     if _marked_encoding(content):
         return ""
     if b"\x00" in content:
         return _BINARY
-    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        decoder.decode(content, final=whole)
+        content.decode("utf-8")
     except UnicodeDecodeError:
         odd = content.decode("utf-8", "replace").count("\ufffd")
         controls = sum(content.count(byte) for byte in range(1, 9))

@@ -73,7 +73,7 @@ class CursorStoreReader(_DatabaseReader):
             if message is None:
                 continue  # Cursor's own encoding: the tree of the conversation, not its words
             place = Place(path, rowid, None, modified_ms(path))
-            meanings = cursor_message(message.get("role"), message.get("content"), last_id, place, now)
+            meanings = cursor_message(text_of(message.get("role")), message.get("content"), last_id, place, now)
             yield from _told(sessions, meanings)
         yield Mark(0, 0, {"after": after, "id": last_id})
 
@@ -143,10 +143,10 @@ class OpenClawStoreReader(_DatabaseReader):
             try:
                 record = parse_json(event if isinstance(event, str | bytes) else "")
             except InvalidInput:
-                yield Skip("malformed line")
+                yield Skip("malformed record")
                 continue
             if not isinstance(record, dict):
-                yield Skip("not an object")
+                yield Skip("malformed record")
             elif record.get("type") == "session":
                 learn(now, cwd=path_of(record.get("cwd")), started_ms=time_of(record.get("timestamp")))
             else:
@@ -183,7 +183,7 @@ class OpenCodeStoreReader(_DatabaseReader):
             "select id, data, time_created from message where session_id = ? order by time_created, id", (session,)
         )
         for ident, data, created in rows.fetchall():
-            role = _object(data).get("role")
+            role = text_of(_object(data).get("role"))
             if role not in {"user", "assistant"}:
                 yield Skip("unknown record type")
                 continue

@@ -9,14 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.readers.contract import Said, Skip
-from recollect.readers.fields import (
-    dict_of,
-    name_of,
-    path_of,
-    said,
-    spoken,
-    why_silent,
-)  # fmt: skip
+from recollect.readers.fields import dict_of, name_of, path_of, said, spoken, text_of, why_silent
 from recollect.readers.jsonl import LineReader, Meaning, Place, State, entitle, learn, when
 
 _BOOKKEEPING = frozenset({"model_change", "thinking_level_change", "custom", "label", "leaf", "active_tools_change"})
@@ -57,14 +50,14 @@ def _is_openclaw(path: Path) -> bool:
 
 
 def is_tree_record(record: dict[str, Any]) -> bool:
-    kind = record.get("type")
+    kind = text_of(record.get("type"))
     if kind == "session":
         return "id" in record and "cwd" in record
     return kind in _TREE_TYPES and "timestamp" in record and ("parentId" in record or "message" in record)
 
 
 def tree_step(record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
-    kind = record.get("type")
+    kind = text_of(record.get("type"))
     if kind == "session":
         parent = record.get("parentSession") or record.get("branchedFrom")
         learn(state, key=name_of(record.get("id")), cwd=path_of(record.get("cwd")), parent=_session_id(parent))
@@ -89,9 +82,9 @@ def _session_id(parent: Any) -> str:
 
 def _message(record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
     message = dict_of(record.get("message"))
-    role = message.get("role")
+    role = text_of(message.get("role"))
     if role not in {"user", "assistant"}:
-        return (Skip(_unheard(str(role)), place.line),)
+        return (Skip(_unheard(role), place.line),)
     source = dict_of(message.get("provenance")).get("kind")
     if source == "internal_system":
         return (Skip("injected context", place.line),)
