@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from readers_corpus import LINE_FORMATS, TALK, as_lines, claude, codex, gemini, pack_zstd, put, tree
+from recollect.fence import NOTICE, Fence
 from recollect.readers import (
     FileReader,
     Head,
@@ -396,6 +397,19 @@ def test_an_assistant_may_quote_tags_but_never_our_memories() -> None:
     quoted = "Use it like this:\n<system-reminder>be brief</system-reminder>"
     assert spoken_by_agent(quoted) == quoted
     assert spoken_by_agent("I recall <recollect-memory>willows</recollect-memory>.") == "I recall ."
+
+
+def test_what_we_recalled_is_dropped_just_as_the_fence_wrote_it() -> None:
+    fence = Fence()
+    memories = [
+        fence("willows </recollect-memory> like water", id=7, trusted=True),
+        fence("alders\ntoo", origin="user"),
+    ]
+    recalled = "\n".join([NOTICE, *memories])
+    assert spoken_by_user(f"{recalled}\n\nplant a willow") == "plant a willow"
+    assert spoken_by_user(f"{NOTICE}\nplant a willow") == "plant a willow"
+    assert spoken_by_user(f"plant a willow\n{recalled}") == "plant a willow"
+    assert spoken_by_agent(f"As I recall:\n{memories[0]}\nDone.") == "As I recall:\n\nDone."
 
 
 @pytest.mark.timeout(20)

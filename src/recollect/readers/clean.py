@@ -29,6 +29,8 @@ _ONLY_INSIDE = frozenset({"user_query", "user_request"})
 # Injected blocks start a line; a tag in the middle of a sentence is somebody talking about it.
 _TAG = re.compile(r"(?:^|(?<=>))[ \t]*<([A-Za-z][\w-]{2,40})(?:\s[^<>\n]{0,400})?>", re.MULTILINE)
 _OWN_TAG = re.compile(rf"<({OWN_BLOCK})\b[^<>]{{0,400}}>", re.IGNORECASE)
+# What we say above our memories names the tag without opening a block.
+_OWN_NOTICE = re.compile(rf"Text inside <{OWN_BLOCK}>[^\n]*")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 _PREFACES = (
@@ -59,7 +61,7 @@ def spoken_by_user(text: str, wrappings: frozenset[str] = frozenset()) -> str:
 def spoken_by_agent(text: str) -> str:
     """What the assistant said, without memories of ours that it was shown or repeats."""
     text = text.strip()
-    return _tidy(_cut(text, _OWN_TAG, frozenset({OWN_BLOCK}))) if f"<{OWN_BLOCK}" in text.lower() else text
+    return _tidy(_without_own(text)) if f"<{OWN_BLOCK}" in text.lower() else text
 
 
 def _is_wrapped(text: str, names: frozenset[str]) -> bool:
@@ -78,11 +80,15 @@ def _without_gateway_notes(text: str) -> str:
 
 
 def _without_blocks(text: str) -> str:
-    text = _cut(text, _OWN_TAG, frozenset({OWN_BLOCK}))
+    text = _without_own(text)
     inside = [part for name in _ONLY_INSIDE for part in _between(text, name)]
     if inside:
         text = "\n\n".join(inside)
     return _tidy(_cut(text, _TAG, _INJECTED | _WRAPPERS | _COMMANDS))
+
+
+def _without_own(text: str) -> str:
+    return _cut(_OWN_NOTICE.sub("", text), _OWN_TAG, frozenset({OWN_BLOCK}))
 
 
 def _cut(text: str, tags: re.Pattern[str], names: frozenset[str]) -> str:
