@@ -23,7 +23,7 @@ FLOORS = {
     "memory": "memory plugins testing",
     "pipelines": "write search showing evaluation dailylog watching background rechunking index context upkeep tools spaces conversation embedding filters transfer undo backup",
     "engines": "store vectors embed readers config config_edit files project repository",
-    "vocabulary": "values types errors ids audit text fence rank",
+    "vocabulary": "values types errors ids audit text fence rank policies",
 }
 ORDER = list(FLOORS)
 ROOMS = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}

@@ -44,6 +44,12 @@ OTHER_VALUES = {
     "redact": ("off", "false", False),
     "daily_log": ("on", "true", True),
     "cache_entries": ("7", "7", 7),
+    "max_notes": ("1000", "1_000", 1000),
+    "max_bytes": ("5_000_000", "5_000_000", 5_000_000),
+    "evicted_grace_days": ("7", "7", 7),
+    "history_days": ("90", "90", 90),
+    "auto_backups": ("0", "0", 0),
+    "audit_key_file": ("/media/key", '"/media/key"', "/media/key"),
     "log_level": ("debug", '"debug"', "debug"),
 }
 

@@ -5,18 +5,22 @@ plain name; any other store also by a mark of its path, so that the newest backu
 """
 
 import hashlib
+import logging
 import os
 import re
+import shutil
 import time
 from pathlib import Path
 
 from recollect.config import STORE_URL_SCHEMES, Settings
-from recollect.errors import InvalidInput, NotFound, StoreCorrupt, StoreForeign
+from recollect.errors import InvalidInput, NotFound, StoreCorrupt, StoreForeign, StoreUnavailable
 from recollect.files import make_private_folder
+from recollect.store import Store
 from recollect.store.opening import open_store
-from recollect.upkeep import check
+from recollect.upkeep.checks import check
 from recollect.values import value
 
+_log = logging.getLogger("recollect.backup")
 _TIME = r"\d{8}T\d{6}Z(-\d+)?"
 
 
@@ -76,6 +80,29 @@ def restore(settings: Settings, source: Path, at_ms: int) -> Path | None:
         return restoring.put_in_place(staged, path, new_path(settings, at_ms, mark="-before-restore"))
     finally:
         restoring.discard(staged)
+
+
+def before_bulk(settings: Settings, store: Store, why: str, at_ms: int) -> Path | None:
+    """A verified copy before a change of many notes; the oldest such copies beyond the setting go.
+
+    No copy is made where there is no room for it: a clean-up must be possible on a full disk.
+    """
+    if not settings.auto_backups or store.engine != "sqlite":
+        return None
+    try:
+        path = new_path(settings, at_ms, mark=f"-before-{why}")
+        if shutil.disk_usage(path.parent).free < 2 * Path(store.location).stat().st_size:
+            _log.warning("no room for a copy of %s before this %s", store.location, why)
+            return None
+        store.backup(path)
+    except (StoreUnavailable, OSError) as trouble:
+        _log.warning("no copy of %s before this %s: %s", store.location, why, trouble)
+        return None
+    own = re.compile(rf"{re.escape(_stem(settings))}-before-(cleanup|import|merge)-{_TIME}\.db")
+    made = [backup.path for backup in listed(settings) if own.fullmatch(backup.path.name)]
+    for old in made[settings.auto_backups :]:
+        old.unlink(missing_ok=True)
+    return path
 
 
 def _refuse_unsound(copy: Path, source: Path) -> None:

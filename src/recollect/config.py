@@ -44,6 +44,12 @@ DOCS: Mapping[str, str] = MappingProxyType(
         "redact": "Replace secrets and private blocks before anything is stored.",
         "daily_log": "Also write each new note as a line to a file a day, in .recollect/daily of the home folder.",
         "cache_entries": "Most embeddings kept in the cache; the least recently used go first.",
+        "max_notes": "Most live notes of a store; beyond that the least recently used are evicted, down to 85 %.",
+        "max_bytes": "Most bytes of live notes' texts in a store; beyond that the least recently used are evicted.",
+        "evicted_grace_days": "How long evicted and expired notes can still be restored before they are gone.",
+        "history_days": "How long earlier versions and events are kept; a note's newest 20 versions always are.",
+        "auto_backups": "How many copies made before bulk changes are kept; 0 makes none.",
+        "audit_key_file": "File with a key that seals the chain of events; kept away from the store. Empty means none.",
         "log_level": "Least serious message that is logged.",
     }
 )
@@ -70,10 +76,15 @@ BOUNDS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "chunk_tokens": (16, 8192),
         "chunk_overlap": (0, 4096),
         "cache_entries": (0, 10_000_000),
+        "max_notes": (1, 1_000_000_000),
+        "max_bytes": (1, 10**15),
+        "evicted_grace_days": (0, 36_500),
+        "history_days": (1, 36_500),
+        "auto_backups": (0, 1000),
     }
 )
 
-MAY_BE_EMPTY = frozenset({"store", "embed_model", "embed_base_url"})
+MAY_BE_EMPTY = frozenset({"store", "embed_model", "embed_base_url", "audit_key_file"})
 STORE_URL_SCHEMES = ("postgresql://", "postgres://")
 
 
@@ -106,6 +117,12 @@ class Settings:
     redact: bool = True
     daily_log: bool = False
     cache_entries: int = 10_000
+    max_notes: int = 1_000_000
+    max_bytes: int = 500_000_000
+    evicted_grace_days: int = 30
+    history_days: int = 365
+    auto_backups: int = 3
+    audit_key_file: str = ""
     log_level: str = "warning"
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 

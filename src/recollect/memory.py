@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from recollect.index import Indexed, Progress
     from recollect.search import Searcher
     from recollect.transfer import Imported
+    from recollect.upkeep.cleanup import Cleaned
+    from recollect.upkeep.verify import Verified
 
 Reference = int | str | Note
 
@@ -528,9 +530,37 @@ class Memory:
         self._store.backup(path)
         return path
 
+    def cleanup(
+        self, *, max_notes: int | None = None, max_bytes: int | None = None, force: bool = False, dry_run: bool = False
+    ) -> "Cleaned":
+        """Brings the store back within its bounds and removes what is past its time; `undo` takes evictions back.
+
+        Without `force` notes are evicted only if the store is over a limit. A dry run only says what would go.
+        """
+        from recollect.upkeep import cleanup
+
+        wanted = cleanup.rules(self.settings, max_notes, max_bytes, force)
+        return cleanup.run(self._store, self.settings, wanted, self._operation("cleanup"), self._limits, dry_run)
+
+    def upkeep(self) -> "Cleaned | None":
+        """What long-lived processes call at start, at shutdown and now and then: cleans up if a run is due.
+
+        On a server that many share nothing is evicted unasked.
+        """
+        from recollect.upkeep import cleanup
+
+        return cleanup.unasked(self._store, self.settings, self._operation("cleanup"), self._limits)
+
+    def verify(self) -> "Verified":
+        """Proves the chain of events and every note and version against it; with `audit_key_file` also by a seal,
+        which is made anew when all is well."""
+        from recollect.upkeep import verify
+
+        return verify.sealed(self._store, self.settings)
+
     def check(self) -> Sequence[Finding]:
         """What doctor sees: integrity, index drift, hashes, the chain of events."""
-        from recollect.upkeep import check
+        from recollect.upkeep.checks import check
 
         return check(self._store)
 

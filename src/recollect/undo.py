@@ -9,15 +9,20 @@ from dataclasses import replace
 from recollect import audit
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.ids import Ref
-from recollect.store import Operation, Store
+from recollect.store import Change, Operation, Store
 from recollect.types import Event, Note, Space
 from recollect.write import Limits, change
 
-NOT_UNDOABLE = frozenset({"erase", "turns", "session", "rename", "space"})
+NOT_UNDOABLE = frozenset({"erase", "purge", "anchor", "turns", "session", "rename", "space"})
+BATCH = 500
+STORE_WIDE = frozenset({"evict", "expire"})  # a clean-up is of the whole store, and so is taking it back
 
 
 def undo(store: Store, operation: str, visible: Sequence[Space], op: Operation, limits: Limits) -> list[Note]:
     """Returns the notes as they are now."""
+    every = store.spaces()
+    if any(event.verb in STORE_WIDE for event in store.operation(operation, [space.id for space in every])):
+        visible = every
     spaces = {space.name: space.id for space in visible}
     ids = sorted(spaces.values())
     with store.transaction(ids):
@@ -28,31 +33,52 @@ def undo(store: Store, operation: str, visible: Sequence[Space], op: Operation, 
         if final:
             raise InvalidInput(f"{final[0].verb!r} cannot be undone", hint="an erasure is final by design")
         by_uid = {space.uid: space for space in visible}
-        notes = [_undo_note(store, event, spaces, op, limits) for event in events if event.uid not in by_uid]
+        notes: list[Note] = []
+        touched = [event for event in events if event.uid not in by_uid]
+        for start in range(0, len(touched), BATCH):
+            notes += _undo_notes(store, touched[start : start + BATCH], spaces, op, limits)
         for event in events:
             if event.uid in by_uid:
                 _reopen(store, by_uid[event.uid], op)
     return notes
 
 
-def _undo_note(store: Store, event: Event, spaces: dict[str, int], op: Operation, limits: Limits) -> Note:
-    space = spaces[event.space]
-    found = store.notes([Ref("note", None, event.uid)], [space])
-    if not found or found[0].rev != event.rev:
-        what = f"note {found[0].id} was changed later" if found else "a note is gone"
+def _undo_notes(
+    store: Store, events: Sequence[Event], spaces: dict[str, int], op: Operation, limits: Limits
+) -> list[Note]:
+    """All of them that are in one space in one call, in the order of what happened."""
+    homes: dict[str, int] = {}
+    for name in dict.fromkeys(event.space for event in events):
+        here = [event for event in events if event.space == name]
+        space = spaces[name]
+        refs = [Ref("note", None, event.uid) for event in here]
+        found = {note.uid: note for note in store.notes(refs, [space])}
+        changes = [_taken_back(store, event, found.get(event.uid), spaces, limits) for event in here]
+        store.apply(op, space, changes)
+        homes |= {one.note.uid: space if one.to_space is None else one.to_space for one in changes}
+    now = {home: store.notes([Ref("note", None, uid) for uid in homes if homes[uid] == home], [home])
+           for home in set(homes.values())}  # fmt: skip
+    by_uid = {note.uid: note for notes in now.values() for note in notes}
+    return [by_uid[uid] for uid in homes]
+
+
+def _taken_back(store: Store, event: Event, note: Note | None, spaces: dict[str, int], limits: Limits) -> Change:
+    if note is None or note.rev != event.rev:
+        what = "a note is gone" if note is None else f"note {note.id} was changed later"
         raise Conflict(f"cannot undo: {what}", hint="undo the later change first; `recollect history ID` shows it")
-    note, home = found[0], None
+    home = None
     if event.rev == 1:
         before = replace(note, state="deleted")
     else:
-        revision = next(r for r in store.history(event.uid, [space]) if r.rev == event.rev - 1)
+        past = store.history(event.uid, [spaces[event.space]])
+        revision = next((image for image in past if image.rev == event.rev - 1), None)
+        if revision is None:
+            raise Conflict(f"cannot undo: what note {note.id} was before is no longer kept", hint="restore a backup")
         before = replace(note, **audit.fields_of(revision.image))
         home = spaces.get(revision.moved_from) if revision.moved_from else None
         if revision.moved_from and home is None:
             raise Conflict(f"cannot undo: the space {revision.moved_from!r} is not visible", hint="use --space all")
-    store.apply(op, space, [change(before, note.rev, limits, rechunk=True, to_space=home)])
-    ref = Ref("note", None, event.uid)
-    return store.notes([ref], [home if home is not None else space])[0]
+    return change(before, note.rev, limits, rechunk=True, to_space=home)
 
 
 def _reopen(store: Store, space: Space, op: Operation) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from recollect.ids import Ref
+from recollect.policies import Hidden, Weight
 from recollect.types import (
     Chunk,
     ChunkDraft,
@@ -185,6 +186,14 @@ class Store(Protocol):
     def erase(self, op: Operation, spaces: Sequence[int], notes: Sequence[str], sessions: Sequence[str]) -> Erased:
         """Removes every trace of notes and sessions; their events stay, without salt, and others' links to them too."""
 
+    def remove(
+        self, op: Operation, spaces: Sequence[int], notes: Sequence[str], sessions: Sequence[str]
+    ) -> dict[str, int]:
+        """The rows of an erasure, counted by table; may be part of a transaction. `scrub` ends it."""
+
+    def scrub(self) -> bool:
+        """Removes what was erased from the engine's own files; True while somebody still holds old pages."""
+
     # -- sessions -------------------------------------------------------------------------------------------------
 
     def put_session(self, op: Operation, space: int, session: Session) -> Session:
@@ -332,3 +341,49 @@ class Store(Protocol):
         """Rebuilds what is derived and damaged; says what it did."""
 
     def backup(self, target: Path) -> None: ...
+
+    # -- bounds and retention -------------------------------------------------------------------------------------
+
+    def live_size(self) -> tuple[int, int]:
+        """How many live notes there are in the store, and their bytes."""
+
+    def weights(self) -> list[Weight]:
+        """Every live note of the store, as the bounds see it."""
+
+    def due(self, now_ms: int) -> list[tuple[int, int]]:
+        """Live notes whose time has passed: (space, id)."""
+
+    def hidden(self) -> list[Hidden]:
+        """Every evicted or expired note."""
+
+    def seen_before(self, before_ms: int) -> int | None:
+        """The time of the newest event that is not younger than this."""
+
+    def trim(self, revisions_before_ms: int, keep: int, accesses_before_ms: int, cache: int) -> dict[str, int]:
+        """Removes versions replaced before a time (but never a note's newest `keep`), accesses before a time, and
+        the least recently used of the embedding cache."""
+
+    def count_trim(self, revisions_before_ms: int, keep: int, accesses_before_ms: int, cache: int) -> dict[str, int]:
+        """What `trim` would remove."""
+
+    def chain(self, space: int) -> tuple[tuple[int, str], tuple[int, str]]:
+        """Where a space's chain of events begins (the last event that was trimmed) and ends: (seq, hash) of each."""
+
+    def images(self, after: int, limit: int) -> list[tuple[Note, bytes]]:
+        """Notes of every space and state with the salt of their newest digest, by rising id after `after`."""
+
+    def versions(self, after: tuple[int, int], limit: int) -> list[tuple[int, int, str, str, bytes]]:
+        """Earlier versions by rising (note, revision): note id, revision, uid, encoded image, salt."""
+
+    def old_events(self, space: int, before_ms: int) -> int:
+        """The last event of that part of the chain's beginning which is older than a time; 0 if there is none."""
+
+    def trim_events(self, op: Operation, space: int, seq: int) -> int:
+        """Removes events up to `seq`. What they say about images that are still here is said again at the end of the
+        chain (verb `anchor`), so that every note can still be proven."""
+
+    def bulk(self) -> AbstractContextManager[None]:
+        """Inside a transaction: many removals follow, and the engine may clean its index once, at the end."""
+
+    def compact(self) -> int:
+        """Gives free room back to the system; returns how many bytes."""

@@ -45,6 +45,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "backup": ("backup", "Copy the whole store, list copies, bring one back."),
     "reindex": ("reindexing", "Bring what is derived from notes, turns and files up to date."),
     "eval": ("evaluating", "Measure search on your own notes."),
+    "cleanup": ("cleaning", "Bring the store back within its bounds."),
+    "verify": ("verifying", "Prove that nothing was changed behind recollect's back."),
     "doctor": ("doctor", "Check the store and repair what can be rebuilt."),
     "mcp": ("serving", "Serve this memory to an agent through MCP."),
     "demo": ("demo", "See recollect at work on a store of its own."),

@@ -6,6 +6,7 @@ always bound; what is formatted into SQL here is only placeholders and column na
 """
 
 from recollect.store.relational.files import FileTables
+from recollect.store.relational.keeping import Keeping
 from recollect.store.relational.numbers import Numbers
 from recollect.store.relational.pairs import PairTables
 from recollect.store.relational.reading import NoteReading
@@ -15,5 +16,5 @@ from recollect.store.relational.spaces import SpaceTables
 __all__ = ["RelationalStore"]
 
 
-class RelationalStore(SpaceTables, NoteReading, SessionTables, FileTables, Numbers, PairTables):
+class RelationalStore(SpaceTables, NoteReading, SessionTables, FileTables, Numbers, PairTables, Keeping):
     """Everything of the contract that needs no dialect."""

@@ -150,6 +150,12 @@ class NoteTables(Engine):
     # -- erasure --------------------------------------------------------------------------------------------------
 
     def erase(self, op: Operation, spaces: Sequence[int], notes: Sequence[str], sessions: Sequence[str]) -> Erased:
+        counts = self.remove(op, spaces, notes, sessions)
+        return Erased(counts, pending=self.scrub())
+
+    def remove(
+        self, op: Operation, spaces: Sequence[int], notes: Sequence[str], sessions: Sequence[str]
+    ) -> dict[str, int]:
         counts = dict.fromkeys(("notes", "revisions", "chunks", "vectors", "cache", "sessions", "turns", "accesses"), 0)
         with self.transaction(sorted(spaces)):
             chains = Chains(self, op, spaces)
@@ -158,7 +164,7 @@ class NoteTables(Engine):
             for uid in sessions:
                 self._erase_session(uid, spaces, op.at_ms, chains, counts)
             chains.write()
-        return Erased(counts, pending=self._scrub())
+        return counts
 
     def _erase_note(self, uid: str, spaces: Sequence[int], chains: Chains, counts: dict[str, int]) -> None:
         rows = self._rows(
@@ -212,8 +218,7 @@ class NoteTables(Engine):
         )
         counts["cache"] += len(gone)
 
-    def _scrub(self) -> bool:
-        """Removes the erased bytes from the engine's own files; True while something still holds them."""
+    def scrub(self) -> bool:
         return False
 
 

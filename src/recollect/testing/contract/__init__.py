@@ -4,6 +4,7 @@ from recollect.testing.contract.atomic import AtomicRules
 from recollect.testing.contract.erasing import EraseRules
 from recollect.testing.contract.files import FileRules
 from recollect.testing.contract.isolation import IsolationRules
+from recollect.testing.contract.keeping import KeepingRules
 from recollect.testing.contract.keywords import KeywordRules
 from recollect.testing.contract.moving import MoveRules
 from recollect.testing.contract.pairs import PairRules
@@ -19,6 +20,6 @@ __all__ = ["StoreContract"]
 
 class StoreContract(
     WriteRules, AtomicRules, ReadingRules, MoveRules, SpaceRules, SessionRules, KeywordRules, VectorRules, EraseRules,
-    UpkeepRules, IsolationRules, PairRules, FileRules,
+    UpkeepRules, KeepingRules, IsolationRules, PairRules, FileRules,
 ):  # fmt: skip
     """Everything that a store engine promises."""

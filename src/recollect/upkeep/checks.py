@@ -3,6 +3,7 @@
 from recollect import audit
 from recollect.store import Store
 from recollect.types import STATES, Filter, Finding
+from recollect.upkeep.verify import verify
 
 PAGE = 1000
 
@@ -12,7 +13,7 @@ def check(store: Store) -> list[Finding]:
     if any(finding.check == "integrity" and not finding.ok for finding in findings):
         return findings  # what a damaged file says about its notes means nothing
     spaces = [space.id for space in store.spaces()]
-    return [*findings, _hashes(store, spaces), _chains(store, spaces)]
+    return [*findings, _hashes(store, spaces), _chains(store)]
 
 
 def _hashes(store: Store, spaces: list[int]) -> Finding:
@@ -28,14 +29,9 @@ def _hashes(store: Store, spaces: list[int]) -> Finding:
     return Finding("texts", True, f"all {seen} notes have their hash")
 
 
-def _chains(store: Store, spaces: list[int]) -> Finding:
-    count = 0
-    for space in spaces:
-        head, since = audit.GENESIS, 0
-        while page := store.events([space], since, PAGE):
-            broken = audit.broken_at(page, head)
-            if broken is not None:
-                name = page[0].space
-                return Finding("events", False, f"the chain of {name!r} breaks at event {broken}", "restore a backup")
-            head, since, count = page[-1].hash, page[-1].seq, count + len(page)
-    return Finding("events", True, f"{count} events are in an unbroken chain")
+def _chains(store: Store) -> Finding:
+    found = verify(store)
+    if found.problems:
+        more = f" and {len(found.problems) - 1} more" if len(found.problems) > 1 else ""
+        return Finding("events", False, found.problems[0] + more, "restore a backup")
+    return Finding("events", True, f"{found.events} events are in an unbroken chain and speak of what is here")

@@ -1,0 +1,140 @@
+"""What upkeep reads and removes: weights for the bounds, what is past its time, and the chain's beginning.
+
+Removing events never breaks a chain: a mark in `meta` says where it begins now and from which hash it goes on.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+
+from recollect import audit
+from recollect.policies import Hidden, Weight
+from recollect.store import Operation
+from recollect.store.relational.base import Chains, Engine
+from recollect.store.relational.rows import NOTE_FROM, NOTE_SELECT, batches, marks, note_of
+from recollect.types import Link, Note
+
+_WEIGHTS = (
+    "select n.id, n.space, n.bytes, n.kind, n.pinned, n.session, n.created_ms, u.last_access_ms from notes n "
+    "left join note_use u on u.space = n.space and u.note_id = n.id where n.state = 'live'"
+)
+_SUPERFLUOUS = (
+    "from revisions where at_ms < ? and rev < "
+    "(select n.rev from notes n where n.space = revisions.space and n.id = revisions.note_id) - ?"
+)
+# What an event at or before `seq` says about an image that is still here: the note as it is, or a kept version.
+_ANCHORED = (
+    "select e.uid, e.rev, e.digest from events e "
+    "join notes n on n.uid = e.uid and n.space in (select id from spaces) "
+    "where e.space = ? and e.seq <= ? and e.verb <> 'leave' and e.rev > 0 and (n.rev = e.rev or exists "
+    "(select 1 from revisions r where r.space = n.space and r.note_id = n.id and r.rev = e.rev)) order by e.seq"
+)
+
+
+class Keeping(Engine):
+    def live_size(self) -> tuple[int, int]:
+        rows = self._rows("select count(*), cast(coalesce(sum(bytes), 0) as bigint) from notes where state = 'live'")
+        return rows[0][0], rows[0][1]
+
+    def weights(self) -> list[Weight]:
+        return [Weight(*row) for row in self._rows(_WEIGHTS)]
+
+    def due(self, now_ms: int) -> list[tuple[int, int]]:
+        """Live notes whose time has passed: (space, id)."""
+        rows = self._rows(
+            "select space, id from notes where expires_ms <= ? and state = 'live' order by space, id", (now_ms,)
+        )
+        return [(space, id) for space, id in rows]
+
+    def hidden(self) -> list[Hidden]:
+        return [
+            Hidden(*row)
+            for row in self._rows(
+                "select uid, space, bytes, updated_ms from notes where state in ('evicted', 'expired')"
+            )
+        ]
+
+    def seen_before(self, before_ms: int) -> int | None:
+        """The newest event that is no younger than this."""
+        found: int | None = self._rows("select max(at_ms) from events where at_ms <= ?", (before_ms,))[0][0]
+        return found
+
+    def trim(self, revisions_before_ms: int, keep: int, accesses_before_ms: int, cache: int) -> dict[str, int]:
+        with self.transaction([]):
+            old = self._rows(f"delete {_SUPERFLUOUS} returning 1", (revisions_before_ms, keep))
+            read = self._rows("delete from accesses where at_ms < ? returning 1", (accesses_before_ms,))
+            extra = max(0, self._rows("select count(*) from embedding_cache")[0][0] - cache)
+            self._rows(
+                "delete from embedding_cache where (provider, model, dims, hash) in "
+                "(select provider, model, dims, hash from embedding_cache order by used_ms, hash limit ?)",
+                (extra,),
+            )
+        return {"revisions": len(old), "accesses": len(read), "cache": extra}
+
+    def count_trim(self, revisions_before_ms: int, keep: int, accesses_before_ms: int, cache: int) -> dict[str, int]:
+        """What `trim` would remove."""
+        extra = self._rows("select count(*) from embedding_cache")[0][0] - cache
+        return {
+            "revisions": self._rows(f"select count(*) {_SUPERFLUOUS}", (revisions_before_ms, keep))[0][0],
+            "accesses": self._rows("select count(*) from accesses where at_ms < ?", (accesses_before_ms,))[0][0],
+            "cache": max(0, extra),
+        }
+
+    # -- the chain ------------------------------------------------------------------------------------------------
+
+    def chain(self, space: int) -> tuple[tuple[int, str], tuple[int, str]]:
+        begin = self._rows("select value from meta where key = ?", (f"chain_begins:{space}",))
+        seq, mark = begin[0][0].split(":") if begin else ("0", audit.GENESIS)
+        rows = self._rows("select seq, head from spaces where id = ?", (space,))
+        return (int(seq), mark), (rows[0][0], rows[0][1])
+
+    def images(self, after: int, limit: int) -> list[tuple[Note, bytes]]:
+        rows = self._rows(f"{NOTE_SELECT}, n.salt{NOTE_FROM}where n.id > ? order by n.id limit ?", (after, limit))
+        ids = [row[1] for row in rows]
+        links: dict[int, tuple[Link, ...]] = {}
+        for part in batches(ids):
+            for note_id, to, kind in self._rows(
+                "select note_id, to_uid, kind from links where space in (select id from spaces) "
+                f"and note_id in ({marks(part)}) order by note_id, to_uid, kind",
+                part,
+            ):
+                links[note_id] = (*links.get(note_id, ()), Link(to, kind))
+        return [(note_of(row[:-1], links.get(row[1], ())), bytes(row[-1])) for row in rows]
+
+    def versions(self, after: tuple[int, int], limit: int) -> list[tuple[int, int, str, str, bytes]]:
+        rows = self._rows(
+            "select r.note_id, r.rev, n.uid, r.image, r.salt from revisions r "
+            "join notes n on n.space = r.space and n.id = r.note_id "
+            "where (r.note_id, r.rev) > (?, ?) order by r.note_id, r.rev limit ?",
+            (*after, limit),
+        )
+        return [(*row[:4], bytes(row[4])) for row in rows]
+
+    def old_events(self, space: int, before_ms: int) -> int:
+        """The last event of the beginning of the chain that is all older; 0 if there is none."""
+        rows = self._rows("select min(seq) from events where space = ? and at_ms >= ?", (space, before_ms))
+        last: int = rows[0][0] - 1 if rows[0][0] is not None else self.chain(space)[1][0]
+        return last if last > self.chain(space)[0][0] else 0
+
+    def trim_events(self, op: Operation, space: int, seq: int) -> int:
+        with self.transaction([space]):
+            rows = self._rows("select hash from events where space = ? and seq = ?", (space, seq))
+            if not rows:
+                return 0
+            chains = Chains(self, op, [space])
+            newest = {(uid, rev): digest for uid, rev, digest in self._rows(_ANCHORED, (space, seq))}
+            for (uid, rev), digest in newest.items():
+                chains.append(space, uid, rev, digest, verb="anchor")
+            chains.write()
+            gone = self._rows("delete from events where space = ? and seq <= ? returning 1", (space, seq))
+            self._rows(
+                "insert into meta (key, value) values (?, ?) on conflict (key) do update set value = excluded.value",
+                (f"chain_begins:{space}", f"{seq}:{rows[0][0]}"),
+            )
+        return len(gone)
+
+    # -- room -----------------------------------------------------------------------------------------------------
+
+    def bulk(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def compact(self) -> int:
+        return 0  # the server does that by itself

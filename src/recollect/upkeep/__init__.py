@@ -1,0 +1,1 @@
+"""What keeps a store bounded, sound and provable over years: cleanup, forgetting, verification and checks."""
