@@ -115,6 +115,7 @@ class Indexer:
         return files
 
     def _one(self, file: Found, root: Path, known: SourceFile | None, force: bool) -> None:
+        file = _with_log(file)
         if known is not None and not force and (known.size, known.mtime_ns) == (file.size, file.mtime_ns):
             self._counts["unchanged"] += 1
             return
@@ -173,6 +174,15 @@ class Indexer:
         return Indexed(
             **numbers, skipped=tuple(self._skipped), formats=formats, left_out=dict(sorted(self._left_out.items()))
         )
+
+
+def _with_log(file: Found) -> Found:
+    """A database in use changes in its write-ahead log first: what counts is the newer of the two."""
+    try:
+        log = file.path.with_name(f"{file.path.name}-wal").stat()
+    except OSError:
+        return file
+    return replace(file, mtime_ns=max(file.mtime_ns, log.st_mtime_ns))
 
 
 _COUNTED = (

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from recollect.embed import Embedder
     from recollect.index import Indexed, Progress
     from recollect.search import Searcher
+    from recollect.tools import ToolMemory
     from recollect.transfer import Imported
     from recollect.upkeep.cleanup import Cleaned
     from recollect.upkeep.verify import Verified
@@ -91,6 +92,7 @@ class Memory:
         self._wish = placing.wish(self.settings.space, self._folder, self.settings.home)
         self._embedder = embedder
         self._searcher: Searcher | None = None
+        self._tools: ToolMemory | None = None
 
     def close(self) -> None:
         if self._searcher is not None:
@@ -418,8 +420,9 @@ class Memory:
 
     def background(self, *, agents: bool = True, interval_seconds: float = 300.0) -> "Background":
         """Work for a long-lived process, in a thread under the store's lease: sync the agents' histories, embed."""
-        from recollect.background import Background
+        from recollect.background import Background, log
 
+        log.setLevel(self.settings.log_level.upper())
         jobs: list[Callable[[], object]] = [self.embed_pending]
         if agents:
             jobs.insert(0, lambda: self.index(agents=True, embed=False))
@@ -432,6 +435,24 @@ class Memory:
             return self._writable().id
         otherwise = self._wish if self._wish.kind == "project" else placing.UNFILED
         return placing.home_of(self._store, folder, self.settings.home, otherwise, op).id
+
+    # -- tools ----------------------------------------------------------------------------------------------------
+
+    @property
+    def tools(self) -> "ToolMemory":
+        """Which tool fits a request, by what tools say of themselves and by what worked before."""
+        if self._tools is None:
+            from recollect.tools import ToolMemory
+
+            self._tools = ToolMemory(
+                self._store, self.settings, self._search().embedding, self._clock, self._visible_and_merged,
+                lambda: self._writable().id,
+            )  # fmt: skip
+        return self._tools
+
+    def _visible_and_merged(self) -> tuple[int, ...]:
+        seen = self._visible()
+        return (*seen, *(space.id for space in self._store.spaces() if space.merged_into in seen))
 
     # -- spaces ---------------------------------------------------------------------------------------------------
 
@@ -506,7 +527,7 @@ class Memory:
         if name == "none":
             return {"model": None, "embedded": 0, "rechunked": done}
         identity, count = reindex(self._store, self.settings, name, self._clock, progress)
-        self.settings, self._searcher = replace(self.settings, embedder=name), None
+        self.settings, self._searcher, self._tools = replace(self.settings, embedder=name), None, None
         return {"model": identity, "embedded": count, "rechunked": done}
 
     def evaluate(self, *, notes: int = 200, mode: str = "hybrid", fusion: str = "default") -> Mapping[str, Any]:
