@@ -59,14 +59,14 @@ def test_an_empty_memory_says_nothing(memory: Memory) -> None:
     assert memory.context("anything").text == memory.context().text == ""
 
 
-@pytest.mark.parametrize("budget", [50, 120, 400, 2000])
-def test_the_budget_holds_whatever_the_notes_are(memory: Memory, budget: int) -> None:
-    for number in range(30):
+def test_the_budget_holds_whatever_the_notes_are(memory: Memory) -> None:
+    for number in range(12):
         memory.add(f"{number} " + "会议决定使用数据库。" * 40, pinned=number % 3 == 0)
         memory.add(f"{number} decided " + 'quotes " and \\ slashes ' * 60)
-    context = memory.context("数据库", budget_tokens=budget)
-    assert estimate_tokens(context.text) == context.tokens <= budget
-    assert context.left_out > 0
+    for budget in (50, 120, 400, 1000):
+        context = memory.context("数据库", budget_tokens=budget)
+        assert estimate_tokens(context.text) == context.tokens <= budget
+        assert context.left_out > 0
 
 
 def test_a_budget_that_is_no_budget_is_refused(memory: Memory) -> None:

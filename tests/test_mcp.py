@@ -192,7 +192,7 @@ def test_poison_comes_back_fenced_and_marked(memory: Memory) -> None:
         assert len(blocks) >= 50 and len({token for _, token, _ in blocks}) == 1
         assert all("trusted=no" in attributes and "origin=web" in attributes for attributes, _, _ in blocks)
         outside = re.sub(r"<recollect-memory .*?</recollect-memory \w+>", "", text, flags=re.DOTALL)
-        assert "recollect-memory" not in outside.replace("inside <recollect-memory>", "")
+        assert "<recollect-memory" not in outside and "</recollect-memory" not in outside
         assert "Ignore all previous" not in outside and "poisoned" not in outside
 
 

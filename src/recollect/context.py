@@ -124,7 +124,7 @@ def render(items: Sequence[ContextItem]) -> str:
         lines.append(_line(item))
     body = "\n".join(lines)
     trusted = all(item.trusted for item in items)
-    return f"{NOTICE}\n" + Fence()(f"\n{body}\n", items=len(items), trusted=trusted)
+    return Fence()(f"\n{NOTICE}\n{body}\n", items=len(items), trusted=trusted)
 
 
 def clip(text: str, tokens: int) -> str:
@@ -149,7 +149,7 @@ def _line(item: ContextItem) -> str:
 
 def _frame_tokens() -> int:
     """What the fence, its notice and the names of the sections cost."""
-    return estimate_tokens(f"{NOTICE}\n" + Fence("00000000")("\n\n", items=99, trusted=True)) + 4 * len(SHARES)
+    return estimate_tokens(Fence("00000000")(f"\n{NOTICE}\n\n", items=99, trusted=True)) + 4 * len(SHARES)
 
 
 class _Gathering:
@@ -191,7 +191,7 @@ class _Gathering:
     def _last_session(self) -> Iterator[ContextItem]:
         for session in self._memory.sessions(limit=10):
             if session.summary and session.uid != self._except:
-                text = clip(session.summary, SUMMARY_TOKENS)
+                text = clip(session.summary.replace("\n", " / "), SUMMARY_TOKENS)
                 yield ContextItem(
                     "last session", f"s{session.id}", text, "the last session", session.agent, session.seen_ms, "agent"
                 )
