@@ -11,7 +11,7 @@ STRICT =
 DATA =
 OUT = bench-quality.json
 
-.PHONY: help demo test setup lint format pin bench-writes bench-embedding bench-quality clean
+.PHONY: help demo test setup lint format pin bench-writes bench-embedding bench-quality bench-tools clean
 
 help:
 	@echo "make demo              see it work"
@@ -20,6 +20,7 @@ help:
 	@echo "make lint              ruff, mypy, vulture"
 	@echo "make format            rewrite the source in the house style"
 	@echo "make bench-writes | bench-embedding | bench-quality DATA=folder [OUT=file.json]"
+	@echo "make bench-tools DATA=folder [OUT=file.json]"
 	@echo "make pin               choose versions anew for requirements/*.txt"
 	@echo "make clean             remove $(VENV), caches and builds"
 
@@ -83,6 +84,10 @@ bench-embedding: $(READY)
 bench-quality: $(READY)
 	@test -n "$(DATA)" || { echo "Say where the questions are: make bench-quality DATA=folder [OUT=file.json]" >&2; exit 2; }
 	$(BIN)/python bench/quality.py --data "$(DATA)" --out "$(OUT)"
+
+bench-tools: $(READY)
+	@test -n "$(DATA)" || { echo "Say where the tools are: make bench-tools DATA=folder [OUT=file.json]" >&2; exit 2; }
+	$(BIN)/python bench/tools.py --data "$(DATA)" --out "$(if $(filter-out file,$(origin OUT)),$(OUT),bench-tools.json)"
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

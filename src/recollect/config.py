@@ -43,6 +43,7 @@ DOCS: Mapping[str, str] = MappingProxyType(
         "chunk_overlap": "Tokens that neighbouring slices share; less than chunk_tokens.",
         "redact": "Replace secrets and private blocks before anything is stored.",
         "daily_log": "Also write each new note as a line to a file a day, in .recollect/daily of the home folder.",
+        "tool_learning": "Learn which tools work: on, hashed (without the words of the request), or off.",
         "cache_entries": "Most embeddings kept in the cache; the least recently used go first.",
         "max_notes": "Most live notes of a store; beyond that the least recently used are evicted, down to 85 %.",
         "max_bytes": "Most bytes of live notes' texts in a store; beyond that the least recently used are evicted.",
@@ -58,6 +59,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "search_fusion": ("default", "rrf", "weighted"),
         "durability": ("full", "normal"),
+        "tool_learning": ("on", "hashed", "off"),
         "log_level": ("debug", "info", "warning", "error"),
     }
 )
@@ -116,6 +118,7 @@ class Settings:
     chunk_overlap: int = 50
     redact: bool = True
     daily_log: bool = False
+    tool_learning: str = "on"
     cache_entries: int = 10_000
     max_notes: int = 1_000_000
     max_bytes: int = 500_000_000

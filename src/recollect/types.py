@@ -330,6 +330,15 @@ class Tool:
 
 
 @value
+class ToolHit:
+    """A tool in an answer: its score, 0 to 1, and the pieces of evidence behind it."""
+
+    tool: Tool
+    score: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@value
 class Pair:
     """What was learned: for this query that tool was used. `vector` is the query's, float64, of `model`.
 
