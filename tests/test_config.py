@@ -43,6 +43,7 @@ OTHER_VALUES = {
     "chunk_overlap": ("0", "0", 0),
     "redact": ("off", "false", False),
     "daily_log": ("on", "true", True),
+    "tool_learning": ("hashed", '"hashed"', "hashed"),
     "cache_entries": ("7", "7", 7),
     "max_notes": ("1000", "1_000", 1000),
     "max_bytes": ("5_000_000", "5_000_000", 5_000_000),
