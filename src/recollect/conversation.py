@@ -77,7 +77,7 @@ def add(
         line = [*before, *new]
         words = [terms(turn.text) for turn in line]
         drafts = [
-            TurnDraft(turn, turn_chunks(turn, around(words, at), limits))
+            TurnDraft(turn, turn_chunks(turn, around(words, at), limits, words[at]))
             for at, turn in enumerate(line)
             if at >= len(before)
         ]
@@ -111,14 +111,18 @@ def around(words: Sequence[Sequence[str]], at: int) -> list[str]:
     return [*before, *after]
 
 
-def turn_chunks(turn: Turn, context: Sequence[str], limits: Limits) -> tuple[ChunkDraft, ...]:
+def turn_chunks(
+    turn: Turn, context: Sequence[str], limits: Limits, words: Sequence[str] | None = None
+) -> tuple[ChunkDraft, ...]:
+    """The slices of a turn; `words` are its terms, where they are known already."""
     surroundings = " ".join([*context, *terms(f"{turn.speaker} {_date_words(turn.at_ms)}")])
+    pieces = chunk(turn.text, limits.chunk_tokens, limits.chunk_overlap)
     return tuple(
         ChunkDraft(
-            content=piece.text, terms=" ".join(terms(piece.text)), context_terms=surroundings,
-            start_line=turn.line, end_line=turn.line, hash=audit.content_hash(piece.text),
+            content=piece.text, terms=" ".join(words if words and len(pieces) == 1 else terms(piece.text)),
+            context_terms=surroundings, start_line=turn.line, end_line=turn.line, hash=audit.content_hash(piece.text),
         )
-        for piece in chunk(turn.text, limits.chunk_tokens, limits.chunk_overlap)
+        for piece in pieces
     )  # fmt: skip
 
 

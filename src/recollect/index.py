@@ -176,6 +176,12 @@ class Indexer:
         )
 
 
+def _renamed(turn: Turn, known_hash: str) -> Turn:
+    """The turn under another record id, unless it is the one that is known."""
+    mark = audit.content_hash(clean(turn.text).text)
+    return turn if mark == known_hash else replace(turn, record=f"{turn.record}~{mark[:12]}")
+
+
 def _with_log(file: Found) -> Found:
     """A database in use changes in its write-ahead log first: what counts is the newer of the two."""
     try:
@@ -330,12 +336,7 @@ class _Transcript:
         """A record id that is only a place stands for other words once the file was cut or replaced there."""
         placed = [turn.record for turn in turns if turn.record.startswith("@")]
         known = self._store.turn_hashes(space, session, placed)
-        result = []
-        for turn in turns:
-            mark = audit.content_hash(clean(turn.text).text)
-            other = known.get(turn.record, mark) != mark
-            result.append(replace(turn, record=f"{turn.record}~{mark[:12]}") if other else turn)
-        return result
+        return [_renamed(turn, known[turn.record]) if turn.record in known else turn for turn in turns]
 
     def _rewind(self, item: Rewind) -> None:
         if self._head is not None and (self._head.agent, self._head.key) in self._homes:
