@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from recollect.config import STORE_URL_SCHEMES, Settings
@@ -80,6 +81,13 @@ def restore(settings: Settings, source: Path, at_ms: int) -> Path | None:
         return restoring.put_in_place(staged, path, new_path(settings, at_ms, mark="-before-restore"))
     finally:
         restoring.discard(staged)
+
+
+def holding(settings: Settings, notes: Sequence[str], sessions: Sequence[str]) -> list[str]:
+    """The backups that have one of these notes or sessions, by uid; one that cannot be read is named as well."""
+    from recollect.store.sqlite import restoring
+
+    return [backup.path.name for backup in listed(settings) if restoring.holds(backup.path, notes, sessions)]
 
 
 def before_bulk(settings: Settings, store: Store, why: str, at_ms: int) -> Path | None:

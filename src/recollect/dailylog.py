@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from recollect.files import replace_whole
 from recollect.types import Note
 
 LONGEST = 200
@@ -42,7 +43,29 @@ def _append(folder: Path, note: Note) -> None:
         log.write(line_of(note, time.strftime("%H:%M:%S", moment)))
 
 
+def strike(home: Path, texts: Iterable[str], phrase: str = "") -> int:
+    """Takes out the lines of these texts, and those that have the phrase; returns how many."""
+    marks = {_short(text) for text in texts}
+    gone = 0
+    for path in (home / ".recollect" / "daily").rglob("*.md"):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if not _is_of(line, marks, phrase.casefold())]
+        if len(kept) < len(lines):
+            replace_whole(path, "".join(kept), mode=0o600)
+            gone += len(lines) - len(kept)
+    return gone
+
+
+def _is_of(line: str, marks: set[str], phrase: str) -> bool:
+    if not line.startswith("- **"):
+        return False
+    return bool(phrase and phrase in line.casefold()) or any(line.rstrip("\n").endswith(f") {mark}") for mark in marks)
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+
+
 def line_of(note: Note, clock: str) -> str:
-    text = " ".join(note.content.split())
-    short = text if len(text) <= LONGEST else text[:LONGEST] + "…"
-    return f"- **{clock}** [{note.kind}] ({note.source or 'manual'}) {short}\n"
+    return f"- **{clock}** [{note.kind}] ({note.source or 'manual'}) {_short(note.content)}\n"

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from recollect.tools import ToolMemory
     from recollect.transfer import Imported
     from recollect.upkeep.cleanup import Cleaned
+    from recollect.upkeep.forgetting import Receipt
     from recollect.upkeep.verify import Verified
 
 Reference = int | str | Note
@@ -89,6 +90,10 @@ class Memory:
             str(self.settings.store), busy_seconds=self.settings.busy_timeout_seconds,
             durability=self.settings.durability, create=create,
         )  # fmt: skip
+        if self._store.engine == "sqlite" and self._store.get_meta("pending_scrub"):
+            from recollect.upkeep.pending import finish
+
+            finish(self._store)
         self._wish = placing.wish(self.settings.space, self._folder, self.settings.home)
         self._embedder = embedder
         self._searcher: Searcher | None = None
@@ -331,9 +336,26 @@ class Memory:
 
     def erase(self, refs: Sequence[Reference] = (), *, sessions: Sequence[str] = ()) -> Mapping[str, Any]:
         """Removes every trace of notes and sessions. Cannot be undone."""
+        from recollect.upkeep import forgetting
+
         uids = [self._note_anyway(ref).uid for ref in refs]
-        done = self._store.erase(self._operation("erase"), self._visible(), uids, sessions)
-        return {"removed": done.counts, "pending": done.pending}
+        return forgetting.erase(self._store, self._visible(), uids, sessions, self._operation("erase"))
+
+    def forget(
+        self, refs: Sequence[Reference] = (), *, sessions: Sequence[str] = (), sources: Sequence[str] = (),
+        query: str = "", since_ms: int | None = None, dry_run: bool = False,
+    ) -> "Receipt":  # fmt: skip
+        """Removes every trace of notes, sessions, what came from a source, or all that has the words of a query.
+
+        Cannot be undone. The receipt says what went, what is pending because a reader is open, and which backups
+        still hold it. `since_ms` narrows the choice, or alone chooses everything from then on.
+        """
+        from recollect.upkeep import forgetting
+
+        notes = tuple(Ref("note", self._note_anyway(ref).id, None) for ref in refs)
+        wish = forgetting.Wish(notes, tuple(self.session(one).uid for one in sessions), tuple(sources), query, since_ms)
+        op = self._operation("erase")
+        return forgetting.forget(self._store, self.settings, self._visible(), wish, op, self._limits, dry_run)
 
     def _note_anyway(self, ref: Reference) -> Note:
         """A note whose text no longer has its hash can still be erased."""
@@ -423,7 +445,7 @@ class Memory:
         from recollect.background import Background, log
 
         log.setLevel(self.settings.log_level.upper())
-        jobs: list[Callable[[], object]] = [self.embed_pending]
+        jobs: list[Callable[[], object]] = [self.embed_pending, self.upkeep]
         if agents:
             jobs.insert(0, lambda: self.index(agents=True, embed=False))
         return Background(self._store, jobs, interval_seconds)

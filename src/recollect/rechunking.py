@@ -38,11 +38,11 @@ def _chunks(store: Store, limits: Limits, space: int, what: str, owner: int) -> 
         found = store.notes([Ref("note", owner, None)], [space])
         return chunks_of(found[0], limits) if found else ()
     if what == "turn":
-        return _turn(store, limits, space, owner)
+        return turn_chunks_of(store, limits, space, owner)
     return _file(store, space, owner)
 
 
-def _turn(store: Store, limits: Limits, space: int, owner: int) -> tuple[ChunkDraft, ...]:
+def turn_chunks_of(store: Store, limits: Limits, space: int, owner: int) -> tuple[ChunkDraft, ...]:
     (turn,) = store.turns([space], ids=[owner])
     near = store.turns([space], session=turn.session, around=(turn.position - 1, turn.position + 1))
     words = [terms(each.text) for each in near]

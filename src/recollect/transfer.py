@@ -89,16 +89,21 @@ def _import_batch(
     dry_run: bool,
 ) -> Imported:
     ready: list[Note] = []
+    numbers: dict[str, int] = {}  # where a note stands among the rows
     undated: set[str] = set()  # rows that do not say when they changed are never newer than what is here
     skipped = list(total.skipped)
     for number, row in batch:
         try:
             draft = draft_of(row)
             ready.append(prepare(draft, space.name, limits, op.at_ms).note)
+            numbers[ready[-1].uid] = number
             undated |= {ready[-1].uid} if draft.updated_ms is None else set()
         except RecollectError as trouble:
             skipped.append((number, trouble.message))
     with store.snapshot() if dry_run else store.transaction([space.id]):
+        buried = store.forgotten(space.id, [note.uid for note in ready])
+        skipped += [(numbers[uid], "it was forgotten here") for uid in sorted(buried)]
+        ready = [note for note in ready if note.uid not in buried]
         known = {note.uid: note for note in store.notes([Ref("note", None, note.uid) for note in ready], [space.id])}
         new, updated, restored = [], [], []
         for note in ready:

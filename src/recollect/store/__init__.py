@@ -187,12 +187,26 @@ class Store(Protocol):
         """Removes every trace of notes and sessions; their events stay, without salt, and others' links to them too."""
 
     def remove(
-        self, op: Operation, spaces: Sequence[int], notes: Sequence[str], sessions: Sequence[str]
-    ) -> dict[str, int]:
-        """The rows of an erasure, counted by table; may be part of a transaction. `scrub` ends it."""
+        self, op: Operation, spaces: Sequence[int], notes: Sequence[str], sessions: Sequence[str],
+        turns: Sequence[int] = (),
+    ) -> dict[str, int]:  # fmt: skip
+        """The rows of an erasure, counted by table; may be part of a transaction, and `scrub` ends it. Under the verb
+        `purge` what goes may come back; otherwise tombstones remember it."""
 
-    def scrub(self) -> bool:
+    def scrub(self, wait: bool = True) -> bool:
         """Removes what was erased from the engine's own files; True while somebody still holds old pages."""
+
+    def forgotten(self, space: int, uids: Sequence[str]) -> set[str]:
+        """Those of these notes that were erased here, and shall not come back."""
+
+    def drop_versions(self, versions: Sequence[tuple[int, int]]) -> int:
+        """Removes earlier versions: (note id, revision)."""
+
+    def clear_queries(self, spaces: Sequence[int]) -> int:
+        """Takes the words of searches out of the log of accesses."""
+
+    def leftover_terms(self, terms: Sequence[str]) -> list[str]:
+        """Those terms that the keyword index has although no chunk does."""
 
     # -- sessions -------------------------------------------------------------------------------------------------
 

@@ -3,13 +3,18 @@
 from recollect import audit
 from recollect.store import Store
 from recollect.types import STATES, Filter, Finding
+from recollect.upkeep.pending import finish
 from recollect.upkeep.verify import verify
 
 PAGE = 1000
 
 
 def check(store: Store) -> list[Finding]:
+    waiting = finish(store)  # an erasure that a reader kept from ending
     findings = store.check()
+    if waiting:
+        hint = "close whatever reads the store and run doctor again"
+        findings.append(Finding("erasure", False, "erased bytes are still in the log: a reader is open", hint, True))
     if any(finding.check == "integrity" and not finding.ok for finding in findings):
         return findings  # what a damaged file says about its notes means nothing
     spaces = [space.id for space in store.spaces()]

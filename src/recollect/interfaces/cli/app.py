@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tools": ("tools", "Keep tools, find the one that fits a request, learn from what worked."),
     "reindex": ("reindexing", "Bring what is derived from notes, turns and files up to date."),
     "eval": ("evaluating", "Measure search on your own notes."),
+    "forget": ("forgetting", "Remove every trace of notes, sessions, a source or a word."),
     "cleanup": ("cleaning", "Bring the store back within its bounds."),
     "verify": ("verifying", "Prove that nothing was changed behind recollect's back."),
     "doctor": ("doctor", "Check the store and repair what can be rebuilt."),

@@ -58,6 +58,10 @@ class Engine:
         """Stores the vectors of an owner's chunks anew in another space, so that readers of both see the change."""
         raise NotImplementedError
 
+    def _buried(self, space: int, what: str, names: Sequence[str]) -> set[str]:
+        """Those names that have a tombstone."""
+        raise NotImplementedError
+
     def _insert_chunks(self, space: int, owners: Sequence["ChunkOwner"]) -> None:
         raise NotImplementedError
 

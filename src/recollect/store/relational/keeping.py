@@ -3,6 +3,7 @@
 Removing events never breaks a chain: a mark in `meta` says where it begins now and from which hash it goes on.
 """
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from recollect import audit
@@ -130,6 +131,24 @@ class Keeping(Engine):
                 (f"chain_begins:{space}", f"{seq}:{rows[0][0]}"),
             )
         return len(gone)
+
+    # -- erasure --------------------------------------------------------------------------------------------------
+
+    def drop_versions(self, versions: Sequence[tuple[int, int]]) -> int:
+        with self.transaction([]):
+            self._many("delete from revisions where note_id = ? and rev = ?", versions)
+        return len(versions)
+
+    def clear_queries(self, spaces: Sequence[int]) -> int:
+        with self.transaction([]):
+            rows = self._rows(
+                f"update accesses set query = null where query is not null and space in ({marks(spaces)}) returning 1",
+                spaces,
+            )
+        return len(rows)
+
+    def leftover_terms(self, terms: Sequence[str]) -> list[str]:
+        return []  # terms are in the rows themselves
 
     # -- room -----------------------------------------------------------------------------------------------------
 

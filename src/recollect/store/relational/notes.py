@@ -154,19 +154,24 @@ class NoteTables(Engine):
         return Erased(counts, pending=self.scrub())
 
     def remove(
-        self, op: Operation, spaces: Sequence[int], notes: Sequence[str], sessions: Sequence[str]
-    ) -> dict[str, int]:
+        self, op: Operation, spaces: Sequence[int], notes: Sequence[str], sessions: Sequence[str],
+        turns: Sequence[int] = (),
+    ) -> dict[str, int]:  # fmt: skip
         counts = dict.fromkeys(("notes", "revisions", "chunks", "vectors", "cache", "sessions", "turns", "accesses"), 0)
         with self.transaction(sorted(spaces)):
             chains = Chains(self, op, spaces)
             for uid in notes:
-                self._erase_note(uid, spaces, chains, counts)
+                self._erase_note(uid, spaces, op, chains, counts)
             for uid in sessions:
                 self._erase_session(uid, spaces, op.at_ms, chains, counts)
+            for turn in turns:
+                self._erase_turn(turn, spaces, op.at_ms, chains, counts)
             chains.write()
         return counts
 
-    def _erase_note(self, uid: str, spaces: Sequence[int], chains: Chains, counts: dict[str, int]) -> None:
+    def _erase_note(
+        self, uid: str, spaces: Sequence[int], op: Operation, chains: Chains, counts: dict[str, int]
+    ) -> None:
         rows = self._rows(
             f"select id, space, rev from notes where uid = ? and space in ({marks(spaces)})", (uid, *spaces)
         )
@@ -176,8 +181,48 @@ class NoteTables(Engine):
                 counts[table] += self._count(table, space, "note_id", note_id)
             self._drop_cached(space, "note_id", note_id, counts)
             self._rows("delete from notes where space = ? and id = ?", (space, note_id))
+            if op.verb != "purge":
+                self._bury(space, "note", uid, op.at_ms)
             counts["notes"] += 1
             chains.append(space, uid, rev, audit.GENESIS)
+
+    def _erase_turn(
+        self, turn_id: int, spaces: Sequence[int], at_ms: int, chains: Chains, counts: dict[str, int]
+    ) -> None:
+        rows = self._rows(
+            "select t.space, t.record, z.uid, z.agent, z.key from turns t "
+            "join sessions z on z.space = t.space and z.id = t.session_id "
+            f"where t.id = ? and t.space in ({marks(spaces)})",
+            (turn_id, *spaces),
+        )
+        for space, record, uid, agent, key in rows:
+            self._count_owned(counts, space, "turn_id", turn_id)
+            self._drop_cached(space, "turn_id", turn_id, counts)
+            self._rows("delete from turns where space = ? and id = ?", (space, turn_id))
+            self._bury(space, "turn", f"{agent}\n{key}\n{record}", at_ms)
+            counts["turns"] += 1
+            chains.append(space, uid, 0, audit.GENESIS)
+
+    def _bury(self, space: int, what: str, name: str, at_ms: int) -> None:
+        """A tombstone: a hash that says what must not come back, and nothing else."""
+        self._rows(
+            "insert into tombstones (space, what, value, at_ms) values (?, ?, ?, ?) on conflict do nothing",
+            (space, what, audit.content_hash(name), at_ms),
+        )
+
+    def _buried(self, space: int, what: str, names: Sequence[str]) -> set[str]:
+        by_hash = {audit.content_hash(name): name for name in names}
+        found: set[str] = set()
+        for part in batches(list(by_hash)):
+            rows = self._rows(
+                f"select value from tombstones where space = ? and what = ? and value in ({marks(part)})",
+                (space, what, *part),
+            )
+            found.update(by_hash[row[0]] for row in rows)
+        return found
+
+    def forgotten(self, space: int, uids: Sequence[str]) -> set[str]:
+        return self._buried(space, "note", uids)
 
     def _erase_session(
         self, uid: str, spaces: Sequence[int], at_ms: int, chains: Chains, counts: dict[str, int]
@@ -191,10 +236,7 @@ class NoteTables(Engine):
             counts["turns"] += self._count("turns", space, "session_id", session_id)
             self._rows("delete from turns where space = ? and session_id = ?", (space, session_id))
             self._rows("delete from sessions where space = ? and id = ?", (space, session_id))
-            self._rows(
-                "insert into tombstones (space, what, value, at_ms) values (?, 'session', ?, ?) on conflict do nothing",
-                (space, audit.content_hash(f"{agent}\n{key}"), at_ms),
-            )
+            self._bury(space, "session", f"{agent}\n{key}", at_ms)
             counts["sessions"] += 1
             chains.append(space, uid, 0, audit.GENESIS)
 
@@ -218,7 +260,7 @@ class NoteTables(Engine):
         )
         counts["cache"] += len(gone)
 
-    def scrub(self) -> bool:
+    def scrub(self, wait: bool = True) -> bool:
         return False
 
 

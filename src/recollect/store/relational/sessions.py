@@ -157,6 +157,8 @@ class SessionTables(Engine):
 
     def _unknown(self, space: int, session: Session, turns: Sequence[TurnDraft]) -> list[TurnDraft]:
         known = set(self.turn_hashes(space, session, [draft.turn.record for draft in turns]))
+        records = {f"{session.agent}\n{session.key}\n{draft.turn.record}": draft.turn.record for draft in turns}
+        known |= {records[name] for name in self._buried(space, "turn", list(records))}
         new = []
         for draft in turns:
             if draft.turn.record not in known:

@@ -6,11 +6,13 @@ a file that cannot be opened any more is moved away as it is.
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
 
 from recollect.errors import StoreBusy, StoreCorrupt
+from recollect.store.relational.rows import batches, marks
 from recollect.store.sqlite.connect import open_connection, translated
 
 _LOGS = ("-wal", "-shm")
@@ -26,6 +28,24 @@ def copy(source: Path, target: Path) -> None:
         finally:
             writer.close()
             reader.close()
+
+
+def holds(path: Path, notes: Sequence[str], sessions: Sequence[str]) -> bool:
+    """Whether a store has one of these notes or sessions; True where it cannot be told."""
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    except apsw.Error:
+        return True
+    try:
+        for table, uids in (("notes", notes), ("sessions", sessions)):
+            for part in batches(uids):
+                if connection.execute(f"select 1 from {table} where uid in ({marks(part)}) limit 1", part).fetchall():
+                    return True
+    except apsw.Error:
+        return True
+    finally:
+        connection.close()
+    return False
 
 
 def put_in_place(staged: Path, path: Path, aside: Path) -> Path | None:

@@ -13,9 +13,12 @@ from recollect.store.relational.numbers import Numbers
 from recollect.store.sqlite.connect import explain, translated
 from recollect.types import Finding
 
+SCRUB_SECONDS = 3.0  # how long an erasure waits for readers before it says that it is pending
+
 
 class SqliteUpkeep(Numbers):
     path: Path
+    _busy_seconds: float
 
     def _connection(self) -> apsw.Connection:
         raise NotImplementedError
@@ -150,14 +153,26 @@ class SqliteUpkeep(Numbers):
         size: int = connection.pragma("page_count") * connection.pragma("page_size")
         return size
 
-    def scrub(self) -> bool:
+    def leftover_terms(self, terms: Sequence[str]) -> list[str]:
+        """FTS5 shows its own vocabulary; a term in it must match a chunk that is there."""
+        self._rows("create virtual table if not exists temp.chunk_words using fts5vocab (main, chunks_fts, row)")
+        held = [term for term in terms if self._rows("select 1 from temp.chunk_words where term = ?", (term,))]
+        self._rows("drop table temp.chunk_words")
+        sql = "select 1 from chunks_fts f join chunks c on c.id = f.rowid where chunks_fts match ? limit 1"
+        return [term for term in held if not self._rows(sql, (f'"{term}"',))]
+
+    def scrub(self, wait: bool = True) -> bool:
         """Merges the FTS segments that hold the erased terms and empties the write-ahead log."""
         with self.transaction([]):
             self._rows("insert into chunks_fts (chunks_fts) values ('optimize')")
+        connection = self._connection()
+        connection.set_busy_timeout(int(min(self._busy_seconds, SCRUB_SECONDS) * 1000) if wait else 0)
         try:
-            busy, *_ = self._connection().execute("pragma wal_checkpoint(truncate)").fetchall()[0]
+            busy, *_ = connection.execute("pragma wal_checkpoint(truncate)").fetchall()[0]
         except apsw.BusyError:
             return True
         except apsw.Error as trouble:
             raise explain(trouble, self.path) from trouble
+        finally:
+            self._restore_busy_handler(connection)
         return bool(busy)

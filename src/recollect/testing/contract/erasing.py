@@ -61,3 +61,47 @@ class EraseRules(Rules):
         assert set(done.counts.values()) == {0}
         assert there.get(made.uid) == made
         assert len(there.store.turns([there.id], session=session.uid)) == 1
+
+    def test_turns_are_erased_one_by_one_and_do_not_come_back(self, room: Room) -> None:
+        """The rest of the session stays; the record leaves a tombstone without words."""
+        session = room.session()
+        first, second = room.say(session, "apple pie", "banana split")
+        counts = room.store.remove(operation("erase"), [room.id], [], [], [first, 10**9])
+        assert (counts["turns"], counts["chunks"]) == (1, 1)
+        assert [turn.id for turn in room.store.turns([room.id], session=session.uid)] == [second]
+        assert room.find("apple") == set()
+        assert room.say(session, "apple pie") == []
+        assert audit.broken_at(room.store.events([room.id])) is None
+
+    def test_an_erased_note_is_remembered_as_forgotten_and_a_purged_one_is_not(self, rooms: tuple[Room, Room]) -> None:
+        """In its own space alone."""
+        here, there = rooms
+        erased, purged = here.add("one"), here.add("two")
+        here.store.remove(operation("erase"), [here.id], [erased.uid], [])
+        here.store.remove(operation("purge"), [here.id], [purged.uid], [])
+        both = [erased.uid, purged.uid]
+        assert here.store.forgotten(here.id, both) == {erased.uid}
+        assert here.store.forgotten(there.id, both) == set()
+
+    def test_versions_are_dropped_one_by_one(self, room: Room) -> None:
+        """The others stay, and so does the note."""
+        made = room.change(room.change(room.add("one"), content="two"), content="three")
+        assert room.store.drop_versions([(made.id, 1)]) == 1
+        assert [image.rev for image in room.store.history(made.uid, [room.id])] == [2]
+        assert room.get(made.uid) == made
+
+    def test_logged_queries_lose_their_words(self, rooms: tuple[Room, Room]) -> None:
+        """In the given spaces; that something was found stays on record."""
+        here, there = rooms
+        for room in rooms:
+            room.store.record_use([Use(room.add("apple").id, "search", 5, 0.5, "a secret query")])
+        assert here.store.clear_queries([here.id]) == 1
+        assert here.store.clear_queries([here.id]) == 0
+        assert there.store.clear_queries([there.id]) == 1
+
+    def test_no_term_is_left_over_after_an_erasure(self, room: Room) -> None:
+        """Neither of what went nor, wrongly told, of what is there."""
+        made = room.add("apple banana")
+        room.add("banana")
+        room.store.erase(operation("erase"), [room.id], [made.uid], [])
+        assert room.store.leftover_terms(["apple", "banana", "cherry"]) == []
