@@ -210,6 +210,7 @@ def test_a_host_without_a_transcript_is_captured_from_its_events(home: Path, pro
     host = Host("codex", home, project)
     host.hook(1, prompt="Which port does the gateway use?", transcript_path=None, turn_id="1")
     host.hook(2, last_assistant_message="The gateway listens on 8443.", transcript_path=None, turn_id="1")
+    host.hook(4, transcript_path=None)
     with Memory(home / "memory.db", space="all") as memory:
         (session,) = memory.sessions()
         assert [turn.text for turn in memory.turns(session)] == [
@@ -240,7 +241,7 @@ def test_unknown_agents_and_events_are_met_with_silence(home: Path, project: Pat
 def test_a_plain_file_is_no_transcript(home: Path, project: Path) -> None:
     secret = project / "notes.json"
     secret.write_text('"just text"')
-    Host("claude-code", home, project).hook(2, transcript_path=str(secret))
+    Host("claude-code", home, project).hook(4, transcript_path=str(secret))
     status = json.loads((home / "hooks" / "status.json").read_text())
     assert "no transcript" in status["claude-code"]["error"]
     with Memory(home / "memory.db", space="all") as memory:
@@ -251,16 +252,16 @@ def test_a_plain_file_is_no_transcript(home: Path, project: Path) -> None:
 def test_a_locked_store_spools_and_the_next_hook_catches_up(home: Path, project: Path) -> None:
     host = Host("claude-code", home, project)
     host.say("hello there", "Good morning to you.")
-    host.hook(2)
+    host.hook(4)
     holder = apsw.Connection(str(home / "memory.db"))
     holder.execute("begin immediate")
     host.say(*SAID[0])
     started = time.monotonic()
-    host.hook(2)
+    host.hook(4)
     assert time.monotonic() - started < 8
     assert len(list((home / "spool").glob("*.json"))) == 1
     holder.close()
-    host.hook(2)
+    host.hook(4)
     assert not list((home / "spool").glob("*.json"))
     with Memory(home / "memory.db", space="all") as memory:
         assert memory.stats()["turns"] == 4
@@ -273,8 +274,9 @@ def test_a_huge_transcript_waits_for_someone_with_time(home: Path, project: Path
         stream.truncate(200_000_000)
     started = time.monotonic()
     host.hook(2)
+    host.hook(4)
     assert time.monotonic() - started < 5
-    assert [file.name[:6] for file in (home / "spool").glob("*.json")] == ["large-"]
+    assert {file.name[:6] for file in (home / "spool").glob("*.json")} == {"large-"}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
@@ -286,6 +288,21 @@ def test_a_home_that_cannot_be_written_stops_nobody(tmp_path: Path, project: Pat
     for event in ("session-start", "prompt", "stop", "session-end"):
         given = json.dumps(host.common("x") | {"prompt": "how did we do this before?"}).encode()
         assert hook(blocked, "claude-code", event, given, folder=project) == (0, "", "")
+
+
+def test_what_a_stop_left_is_found_by_a_search(home: Path, project: Path) -> None:
+    host = Host("claude-code", home, project)
+    host.say(*SAID[0])
+    host.hook(4)
+    host.say(*SAID[1])
+    host.hook(2)
+    host.hook(2)
+    assert len(list((home / "spool").glob("*.json"))) == 2
+    environ = {**os.environ, "RECOLLECT_HOME": str(home), "RECOLLECT_EMBEDDER": "none"}
+    command = [sys.executable, "-m", "recollect", "search", "production data", "--json"]
+    found = subprocess.run(command, cwd=project, env=environ, capture_output=True, check=True, timeout=60)
+    assert "measure it on production data" in json.loads(found.stdout)["hits"][0]["snippet"]
+    assert not list((home / "spool").iterdir())
 
 
 def test_the_switches_switch_off(home: Path, project: Path) -> None:
@@ -305,7 +322,7 @@ def test_the_switches_switch_off(home: Path, project: Path) -> None:
 def test_what_was_recalled_is_not_captured_again(home: Path, project: Path) -> None:
     host = Host("claude-code", home, project)
     host.say(Fence()("An old memory about llamas", id=1) + "\nFeed the animals", Fence()("llamas again") + " Done.")
-    host.hook(2)
+    host.hook(4)
     with Memory(home / "memory.db", space="all") as memory:
         (session,) = memory.sessions()
         assert [turn.text for turn in memory.turns(session)] == ["Feed the animals", "Done."]
@@ -335,7 +352,7 @@ def test_hooks_at_once_lose_nothing(home: Path, project: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    hosts[0].hook(2)
+    hosts[0].hook(4)
     with Memory(home / "memory.db", space="all") as memory:
         assert memory.stats()["turns"] == 12 and len([found for found in memory.sessions() if found.turns]) == 6
 

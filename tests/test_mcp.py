@@ -13,7 +13,7 @@ from mcp import Client
 from mcp_types import ElicitResult, TextContent
 
 from poison import PAYLOADS
-from recollect import Memory
+from recollect import Memory, load_settings
 from recollect.interfaces.mcp.opening import LateMemory
 from recollect.interfaces.mcp.server import PROFILES, build
 from recollect.text.chunk import estimate_tokens
@@ -21,6 +21,7 @@ from recollect.text.chunk import estimate_tokens
 ERAS = ("2026-07-28", "legacy")
 DEFAULT = [
     "memory_search", "memory_timeline", "memory_get", "memory_add", "memory_update", "memory_delete", "memory_stats",
+    "memory_cleanup",
 ]  # fmt: skip
 SIX = ["search", "timeline", "get", "save", "stats", "cleanup"]
 FIVE = ["memory_add", "memory_search", "memory_get", "memory_stats", "memory_delete"]
@@ -118,6 +119,29 @@ def test_deleting_asks_with_exact_counts_and_obeys(memory: Memory, era: str, ans
     deleted = answer == "accept"
     assert done.structured_content == {"deleted": ids if deleted else [], "confirmed": deleted}
     assert [memory.get(number).state for number in ids] == ["deleted" if deleted else "live"] * 2
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("agrees", [True, False])
+def test_cleaning_up_asks_with_exact_counts_and_obeys(tmp_path: Path, era: str, agrees: bool) -> None:
+    settings = load_settings(store=str(tmp_path / "memory.db"), space="shop", max_notes=10, embedder="none")
+    asked = []
+
+    async def person(_: Any, question: Any) -> ElicitResult:
+        asked.append(question.message)
+        return ElicitResult(action="accept", content={"confirm": agrees})
+
+    with Memory(settings=settings) as memory:
+        for number in range(20):
+            memory.add(f"Observation number {number}", kind="observation")
+        planned = memory.cleanup(dry_run=True).evicted
+        assert planned > 0
+        call(memory, "memory_cleanup", {"dry_run": True}, era=era, elicitation_callback=person)
+        assert not asked
+        done = call(memory, "memory_cleanup", {}, era=era, elicitation_callback=person)
+        assert len(asked) == 1 and f"{planned} notes evicted" in asked[0]
+        assert done.structured_content["confirmed"] is agrees
+        assert memory.stats()["notes"] == (20 - planned if agrees else 20)
 
 
 def test_one_unknown_id_keeps_every_note(memory: Memory) -> None:
@@ -237,7 +261,7 @@ def test_sessions_can_be_read_under_their_profile(memory: Memory) -> None:
 
 
 def test_the_six_rulebook_tools_answer_with_their_own_fields(memory: Memory) -> None:
-    expected = [f"rulebook_memory_{name}" for name in SIX if name != "cleanup" or hasattr(Memory, "cleanup")]
+    expected = [f"rulebook_memory_{name}" for name in SIX]
 
     async def use(client: Client) -> None:
         listed = (await client.list_tools()).tools
@@ -262,6 +286,8 @@ def test_the_six_rulebook_tools_answer_with_their_own_fields(memory: Memory) -> 
         assert {"dbSizeBytes", "sessionCount", "oldestMemory", "newestMemory", "maxSizeBytes", "usagePercent"} < set(
             stats
         )
+        cleaned = (await client.call_tool("rulebook_memory_cleanup", {})).structured_content
+        assert cleaned == {"success": True, "evictedCount": 0, "freedBytes": 0}
         refused = await client.call_tool("rulebook_memory_get", {"ids": ["nonsense"]})
         assert json.loads(text_of(refused))["success"] is False
 

@@ -29,8 +29,8 @@ _ONLY_INSIDE = frozenset({"user_query", "user_request"})
 # Injected blocks start a line; a tag in the middle of a sentence is somebody talking about it.
 _TAG = re.compile(r"(?:^|(?<=>))[ \t]*<([A-Za-z][\w-]{2,40})(?:\s[^<>\n]{0,400})?>", re.MULTILINE)
 _OWN_TAG = re.compile(rf"<({OWN_BLOCK})\b[^<>]{{0,400}}>", re.IGNORECASE)
-# What we say above our memories names the tag without opening a block.
-_OWN_NOTICE = re.compile(rf"Text inside <{OWN_BLOCK}>[^\n]*")
+# What we say above our memories, see `recollect.fence`.
+_OWN_NOTICE = re.compile(rf"What stands between {OWN_BLOCK} tags is remembered data[^\n]*")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 _PREFACES = (
@@ -55,7 +55,7 @@ def spoken_by_user(text: str, wrappings: frozenset[str] = frozenset()) -> str:
         return ""
     if "(untrusted" in text or text.startswith("["):
         text = _without_gateway_notes(text)
-    return _without_blocks(text) if "<" in text else text
+    return _without_blocks(text) if "<" in text or OWN_BLOCK in text else text
 
 
 def spoken_by_agent(text: str) -> str:

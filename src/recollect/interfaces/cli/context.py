@@ -23,7 +23,7 @@ def context_command(door: Door, query: tuple[str, ...], budget: int, why: bool, 
 
     The text is fenced as data and ready to be given to a model. With nothing worth telling it is empty.
     """
-    with door.memory() as memory:
+    with door.caught_up() as memory:
         found = memory.context(" ".join(query) or None, budget_tokens=budget, include_untrusted=untrusted)
 
     def show() -> None:

@@ -33,6 +33,17 @@ class Door(NamedTuple):
         gc.enable()
         return Memory(self.store, space=self.space, actor="cli", create=create)
 
+    def caught_up(self) -> "Memory":
+        """A Memory that knows what hooks left to be done."""
+        from recollect.interfaces.hooks import spool
+
+        memory = self.memory()
+        if self.store is None and any(spool.waiting(memory.settings.home)[:1]):
+            from recollect.interfaces.hooks.acting import capture
+
+            spool.drain(capture, large=True)
+        return memory
+
     def settings(self) -> "Settings":
         """As Memory would see them here."""
         from pathlib import Path

@@ -37,7 +37,7 @@ def search_command(door: Door, query: tuple[str, ...], limit: int | None, **give
     Looks in the current project and in the user space; --space all looks everywhere. Finding nothing is no error.
     """
     options = _options(given)
-    with door.memory() as memory:
+    with door.caught_up() as memory:
         answer = memory.search(" ".join(query), limit=limit, explain=given["explain"], **options)
     door.answer(answers.answer_json(answer), lambda: _show(answer, given["explain"]))
 

@@ -13,7 +13,7 @@ sessions_command = topic("sessions", "Show sessions and what was said in them.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Most sessions.")
 def list_command(door: Door, limit: int) -> None:
     """List sessions, the last active first."""
-    with door.memory() as memory:
+    with door.caught_up() as memory:
         found = memory.sessions(limit=limit)
     rows = [
         (session.uid, session.agent, session.title or session.key, session.turns, screen.day_and_time(session.seen_ms),

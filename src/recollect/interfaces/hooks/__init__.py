@@ -1,8 +1,8 @@
 """Hooks: what agents run at the beginning, during and at the end of a session. They never stand in the way.
 
 `run` always returns 0, prints nothing but what the host reads, and gives up after a few seconds whatever happens. A
-capture that cannot be done now is spooled and done by a later hook. This is on the path of every prompt, so it bypasses
-the command line and imports what it uses when it uses it.
+capture that cannot wait is done at once, everything else is spooled and done by a later hook or a server. This is on
+the path of every prompt, so it bypasses the command line and imports what it uses when it uses it.
 """
 
 import os
@@ -29,17 +29,23 @@ def _run(arguments: Sequence[str]) -> None:
     given = _payload()
     if os.environ.get(OFF, "") not in ("", "0"):
         return
-    from recollect.interfaces.hooks.adapters import happening
-    from recollect.interfaces.hooks.watchdog import deadline
+    from recollect.interfaces.hooks.adapters import happening, shaped
 
     agent = arguments[0] if arguments else ""
     event = happening(agent, arguments[1] if len(arguments) > 1 else "", given, os.environ)
     if event is None or switched_off(event.folder):
         return
-    from recollect.interfaces.hooks.acting import act
+    if event.event == "stop":
+        from recollect.interfaces.hooks.spool import put
 
-    with deadline(event):
-        answer = act(event)
+        put(event)  # after every answer of the agent: as quick as can be, done by a later hook or server
+        answer = shaped(event, "")
+    else:
+        from recollect.interfaces.hooks.acting import act
+        from recollect.interfaces.hooks.watchdog import deadline
+
+        with deadline(event):
+            answer = act(event)
     if answer:
         sys.stdout.write(answer + "\n")
         sys.stdout.flush()

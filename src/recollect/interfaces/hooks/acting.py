@@ -1,4 +1,4 @@
-"""What a hook does: recall at the start and at a prompt, capture at every stop, a summary at the end.
+"""What a hook does: recall at the start and at a prompt, capture and a summary at the end.
 
 A capture reads what is new in the host's transcript; a host that writes none tells its prompts and answers in the
 events themselves. Too much at once goes to the spool, as does everything while the store is busy.
@@ -45,7 +45,7 @@ def act(event: Happening) -> str:
 
 def _at_start(event: Happening) -> str:
     with contextlib.suppress(NotFound), _memory(event, create=False) as memory:
-        spool.drain(capture)
+        spool.drain(_capture_if_small)
         current = _session(memory, event)
         _summarise_the_last(memory, current)
         if event.source == "resume":  # the host shows the model what was said, with what we told it then
@@ -88,14 +88,18 @@ def asked_in(prompt: str) -> str:
 
 def _captured_or_spooled(event: Happening) -> None:
     try:
-        spool.drain(capture)
-        if _new_bytes(event) > MOST_NEW_BYTES:
-            spool.put(event, large=True)
-            return
-        capture(event)
+        spool.drain(_capture_if_small)
+        _capture_if_small(event)
     except (RecollectError, OSError) as trouble:
         spool.put(event)
         status.note(event.agent, error=str(trouble))
+
+
+def _capture_if_small(event: Happening) -> None:
+    if _new_bytes(event) > MOST_NEW_BYTES:
+        spool.put(event, large=True)
+    else:
+        capture(event)
 
 
 def capture(event: Happening) -> None:

@@ -1,11 +1,11 @@
-"""Captures that could not be done at once: a file each, done by whoever comes next, in the order in which they came.
+"""Captures that are not done at once: a file each, done by whoever comes next, in the order in which they came.
 
 Doing one twice is harmless: a turn is known by its record, and a transcript is read from where it was left.
 """
 
 import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from recollect.files import make_private_folder, write_private
 from recollect.ids import new_uid
 from recollect.interfaces.hooks.adapters import Happening
 
-MOST_AT_ONCE = 20
+MOST_AT_ONCE = 200
 LARGE = "large-"
 
 
@@ -31,28 +31,52 @@ def put(event: Happening, *, large: bool = False) -> None:
 
 def drain(capture: Callable[[Happening], None], *, large: bool = False) -> int:
     """Does what is waiting, oldest first; stops when the store is busy again. Returns how many were done."""
-    try:
-        found = sorted(folder().glob("*.json"))
-    except OSError:
-        return 0
-    waiting = [file for file in found if large or not file.name.startswith(LARGE)][:MOST_AT_ONCE]
     done = 0
-    for file in waiting:
-        event = _read(file)
-        if event is not None:
-            try:
-                capture(event)
-            except StoreUnavailable:
-                return done
-            except (RecollectError, OSError):
-                event = None
-        with contextlib.suppress(OSError):
-            if event is None:
-                file.rename(file.with_suffix(".bad"))  # kept for a person to look at; doctor counts them
-            else:
+    for event, files in _waiting(large):
+        try:
+            capture(event)
+        except StoreUnavailable:
+            return done
+        except (RecollectError, OSError):
+            _set_aside(files)
+            continue
+        for file in files:
+            with contextlib.suppress(OSError):
                 file.unlink(missing_ok=True)
-                done += 1
+        done += len(files)
     return done
+
+
+def waiting(home: Path | None = None) -> tuple[int, int]:
+    """How many captures wait, and how many could not be done."""
+    try:
+        return len(list(folder(home).glob("*.json"))), len(list(folder(home).glob("*.bad")))
+    except OSError:
+        return 0, 0
+
+
+def _waiting(large: bool) -> Iterator[tuple[Happening, list[Path]]]:
+    """Each capture with the files that ask for it: a transcript is read once, however often it was named."""
+    found: dict[tuple[str, ...], tuple[Happening, list[Path]]] = {}
+    try:
+        files = sorted(folder().glob("*.json"))
+    except OSError:
+        return
+    for file in [file for file in files if large or not file.name.startswith(LARGE)][:MOST_AT_ONCE]:
+        event = _read(file)
+        if event is None:
+            _set_aside([file])
+            continue
+        same = (event.agent, event.transcript) if event.transcript else (file.name,)
+        found[same] = (event, [*found.get(same, (event, []))[1], file])
+    yield from found.values()
+
+
+def _set_aside(files: list[Path]) -> None:
+    """Kept for a person to look at; doctor counts them."""
+    for file in files:
+        with contextlib.suppress(OSError):
+            file.rename(file.with_suffix(".bad"))
 
 
 def _read(file: Path) -> Happening | None:

@@ -47,7 +47,7 @@ class Saved(Success):
 
 def tools(memory: Callable[[], Memory]) -> list[Spec]:
     verbs = RulebookTools(memory)
-    found = [
+    return [
         spec("rulebook_memory_search", "Search memories", verbs.search,
              "Search memories; returns compact rows. Use get for full details.", reads=True),
         spec("rulebook_memory_timeline", "Memory timeline", verbs.timeline,
@@ -55,13 +55,9 @@ def tools(memory: Callable[[], Memory]) -> list[Spec]:
         spec("rulebook_memory_get", "Get memories", verbs.get, "Full details of memories by id.", reads=True),
         spec("rulebook_memory_save", "Save memory", verbs.save, "Save a memory.", idempotent=True),
         spec("rulebook_memory_stats", "Memory statistics", verbs.stats, "Numbers and health of memory.", reads=True),
+        spec("rulebook_memory_cleanup", "Clean up memories", verbs.cleanup,
+             "Evict old memories; decisions and the active session stay.", destroys=True, idempotent=True),
     ]  # fmt: skip
-    if hasattr(Memory, "cleanup"):
-        found.append(
-            spec("rulebook_memory_cleanup", "Clean up memories", verbs.cleanup,
-                 "Evict old memories; decisions and the active session stay.", destroys=True, idempotent=True)
-        )  # fmt: skip
-    return found
 
 
 class RulebookTools:
@@ -121,7 +117,7 @@ class RulebookTools:
         return reply({"success": True} | numbers(self._memory()))
 
     def cleanup(self, force: bool = False) -> Annotated[CallToolResult, Success]:
-        done: Any = self._memory().cleanup(force=force)  # type: ignore[attr-defined,unused-ignore]
+        done = self._memory().cleanup(force=force)
         return reply({"success": True, "evictedCount": done.evicted, "freedBytes": done.freed_bytes})
 
 
@@ -139,7 +135,7 @@ def full(note: Note) -> dict[str, Any]:
 
 def numbers(memory: Memory) -> dict[str, Any]:
     stats = memory.stats()
-    size, most = int(stats.get("bytes") or 0), int(getattr(memory.settings, "max_bytes", 0) or 524_288_000)
+    size, most = int(stats.get("bytes") or 0), memory.settings.max_bytes
     return {
         "dbSizeBytes": size, "memoryCount": stats["notes"], "sessionCount": stats.get("sessions", 0),
         "oldestMemory": stats.get("oldest_ms"), "newestMemory": stats.get("newest_ms"), "maxSizeBytes": most,

@@ -88,7 +88,7 @@ def build(memory: Callable[[], Memory], profile: str = "default") -> MemoryServe
 
 
 def serve_stdio(make: Callable[[], Memory], profile: str) -> None:
-    memory = LateMemory(make)
+    memory = LateMemory(make, background=True)
     _leave_on_signals(memory)
     try:
         anyio.run(build(memory, profile).run_stdio_async)
@@ -102,7 +102,7 @@ def serve_stdio(make: Callable[[], Memory], profile: str) -> None:
 def serve_http(make: Callable[[], Memory], profile: str, host: str, port: int, token: str) -> None:
     import uvicorn
 
-    memory = LateMemory(make)
+    memory = LateMemory(make, background=True)
     _leave_on_signals(memory)
     app = build(memory, profile).streamable_http_app(host=host)
     config = uvicorn.Config(

@@ -94,6 +94,13 @@ class Deleted(Open):
     confirmed: bool = Field(description="Whether somebody was asked and agreed; false when the client cannot ask.")
 
 
+class Cleaned(Open):
+    evicted: int
+    freed_bytes: int
+    dry_run: bool
+    confirmed: bool
+
+
 class Stats(Open):
     notes: int
     space: str | None = None

@@ -5,7 +5,7 @@ nothing is lost: restore brings notes back.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver import Context, Elicit, Resolve
@@ -17,10 +17,13 @@ from recollect.ids import parse_ref
 from recollect.interfaces import answers
 from recollect.interfaces.cli.words import moment_ms, since_until
 from recollect.interfaces.mcp import shapes
-from recollect.interfaces.mcp.shapes import Changed, Deleted, Found, Got, Remembered, Stats, Timeline
+from recollect.interfaces.mcp.shapes import Changed, Cleaned, Deleted, Found, Got, Remembered, Stats, Timeline
 from recollect.memory import Memory
 from recollect.types import Note, Origin
 from recollect.values import value
+
+if TYPE_CHECKING:
+    from recollect.upkeep.cleanup import Cleaned as Planned
 
 MOST_AT_ONCE = 50
 
@@ -29,7 +32,7 @@ When = Annotated[str | None, Field(description="2026-01-31, 2026-01-31T10:00Z, o
 
 
 class Confirm(BaseModel):
-    confirm: bool = Field(default=True, title="Delete", description="Hide these notes; they can be restored.")
+    confirm: bool = Field(default=True, title="Go ahead")
 
 
 @value
@@ -72,6 +75,10 @@ def default_tools(memory: Callable[[], Memory]) -> list[Spec]:
         spec("memory_delete", "Delete notes", tools.delete,
              "Hide notes from search. They can be restored with `recollect restore`.", destroys=True, idempotent=True),
         spec("memory_stats", "Memory statistics", tools.stats, "How much is remembered, and where.", reads=True),
+        spec("memory_cleanup", "Clean up memory", tools.cleanup, (
+            "Bring memory back within its bounds: evicts the least used notes when there are too many, and removes what"
+            " is past its time. Decisions and pinned notes stay; `recollect undo` takes evictions back."),
+            destroys=True, idempotent=True),
     ]  # fmt: skip
 
 
@@ -197,6 +204,28 @@ class MemoryTools:
 
         return delete
 
+    @property
+    def cleanup(self) -> Callable[..., CallToolResult]:
+        """Made here, because its question has to know what would go."""
+
+        def confirmation(force: bool, dry_run: bool, ctx: Context[Any, Any]) -> Any:
+            planned = None if dry_run or not can_ask(ctx) else self._memory().cleanup(force=force, dry_run=True)
+            return Elicit(what_goes(planned), Confirm) if planned is not None and planned.anything else Confirm()
+
+        def cleanup(
+            answer: Annotated[ElicitationResult[Confirm], Resolve(confirmation)],
+            force: Annotated[bool, Field(description="Evict down to 85 % although no bound was passed.")] = False,
+            dry_run: Annotated[bool, Field(description="Only say what would go.")] = False,
+        ) -> Annotated[CallToolResult, Cleaned]:
+            refused = not isinstance(answer, AcceptedElicitation) or not answer.data.confirm
+            done = self._memory().cleanup(force=force, dry_run=dry_run or refused)
+            numbers = answers.plain(done) | {"confirmed": not refused}
+            if refused:
+                return shapes.result("nothing was removed: the person said no", numbers)
+            return shapes.result(f"{'would evict' if dry_run else 'evicted'} {_many(done.evicted)}", numbers)
+
+        return cleanup
+
     def stats(self) -> Annotated[CallToolResult, Stats]:
         memory = self._memory()
         numbers = answers.stats_json(memory.stats())
@@ -215,6 +244,16 @@ def can_ask(ctx: Context[Any, Any]) -> bool:
     return asked is not None and (asked.form is not None or asked.url is None)
 
 
+def what_goes(planned: "Planned") -> str:
+    """The question before a clean-up, with exact counts."""
+    parts = [f"{_many(planned.evicted)} evicted, {planned.freed_bytes:,} bytes"]
+    parts += [f"{count} {what}" for count, what in (
+        (planned.expired, "expired"), (planned.purged, "hidden long ago and removed for good"),
+        (planned.revisions, "old versions removed"), (planned.events, "old events removed"),
+    ) if count]  # fmt: skip
+    return f"Shall memory be cleaned up? {'; '.join(parts)}. Evictions can be undone."
+
+
 def question(notes: Sequence[Note]) -> str:
     shown = "\n".join(f"#{note.id} {shapes.clipped(note.title, 25)}" for note in notes[:10])
     more = f"\n… and {len(notes) - 10} more" if len(notes) > 10 else ""
@@ -231,4 +270,8 @@ def _notes(memory: Memory, ids: Sequence[int | str]) -> list[Note]:
 
 
 def _count(items: Sequence[object]) -> str:
-    return f"{len(items)} note{'' if len(items) == 1 else 's'}"
+    return _many(len(items))
+
+
+def _many(count: int) -> str:
+    return f"{count} note{'' if count == 1 else 's'}"
