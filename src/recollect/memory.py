@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from recollect.upkeep.verify import Verified
 
 Reference = int | str | Note
+BULK = 100  # more notes than this at once are preceded by a copy of the store
 
 
 class Memory:
@@ -181,9 +182,21 @@ class Memory:
 
     # -- reading --------------------------------------------------------------------------------------------------
 
-    def get(self, ref: Reference) -> Note:
-        """The whole note; its text is checked against its hash, and the access is counted."""
+    def get(self, ref: Reference, *, as_of_ms: int | None = None) -> Note:
+        """The whole note; its text is checked against its hash, and the access is counted.
+
+        `as_of_ms` gives it as it was then, from its versions.
+        """
         note = self._note(ref)
+        if as_of_ms is not None:
+            from recollect.past import note_at
+
+            then = note_at(self._store, note, self._space_id(note.space), as_of_ms)
+            if then is None:
+                raise NotFound(
+                    f"note {note.id} was not there then", hint=f"`recollect history {note.id}` shows its past"
+                )
+            return self._verified(then)
         self._store.record_use([Use(note.id, "get", self._clock())])
         return note
 
@@ -221,11 +234,19 @@ class Memory:
             raise InvalidInput(f"{ref} names a note", hint="use get for notes")
         raise NotFound(f"nothing with the id {ref}", hint="search again: what is indexed gets new ids when it changes")
 
-    def list(self, *, limit: int = 20, before: Note | None = None, **filters: Any) -> Sequence[Note]:
-        """Notes, newest first; `before` continues after the last note of a page. Filters as in `search`."""
-        return self._store.list_notes(
-            self._filter(**filters), limit, (before.created_ms, before.id) if before is not None else None
-        )
+    def list(
+        self, *, limit: int = 20, before: Note | None = None, as_of_ms: int | None = None, **filters: Any
+    ) -> Sequence[Note]:
+        """Notes, newest first; `before` continues after the last note of a page. Filters as in `search`.
+
+        `as_of_ms` lists what was there then, as it was then.
+        """
+        page = (before.created_ms, before.id) if before is not None else None
+        if as_of_ms is not None:
+            from recollect.past import list_at
+
+            return list_at(self._store, self._filter(**filters), as_of_ms, limit, page)
+        return self._store.list_notes(self._filter(**filters), limit, page)
 
     def search(self, query: str, *, limit: int | None = None, **options: Any) -> Answer:
         """The best notes, turns and passages for a query, by keyword and meaning.
@@ -495,7 +516,9 @@ class Memory:
         one, other = placing.named(self._store, source), placing.named(self._store, target)
         if dry_run:
             return placing.preview_merge(self._store, one, other, self._clock())
-        return placing.merge(self._store, one, other, self._operation("merge"), self._limits)
+        op = self._operation("merge")
+        self._copy_before("merge", placing.preview_merge(self._store, one, other, op.at_ms).notes, op)
+        return placing.merge(self._store, one, other, op, self._limits)
 
     # -- numbers, transfer, upkeep --------------------------------------------------------------------------------
 
@@ -528,7 +551,10 @@ class Memory:
         op = self._operation("import")
         found = placing.find(self._store, self._wish) or Space(0, "", self._wish.name, self._wish.kind, op.at_ms)
         space = found if dry_run else self._writable()
-        return transfer.import_rows(self._store, space, rows, op, self._limits, progress, dry_run)
+        given, count = transfer.counted(rows, BULK + 1)
+        if not dry_run:
+            self._copy_before("import", count, op)
+        return transfer.import_rows(self._store, space, given, op, self._limits, progress, dry_run)
 
     def embed_pending(
         self, *, limit: int = 10**9, seconds: float = 10**6, progress: Callable[[int], None] | None = None
@@ -612,6 +638,13 @@ class Memory:
         return self._store.repair()
 
     # -- inside ---------------------------------------------------------------------------------------------------
+
+    def _copy_before(self, why: str, notes: int, op: Operation) -> None:
+        """A verified copy before many notes change at once."""
+        if notes > BULK:
+            from recollect.backup import before_bulk
+
+            before_bulk(self.settings, self._store, why, op.at_ms)
 
     def _operation(self, verb: str) -> Operation:
         at = self._clock()

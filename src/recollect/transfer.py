@@ -7,6 +7,7 @@ like everywhere else, so a row that carries one arrives without it.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from itertools import chain, islice
 from types import NoneType
 from typing import Any
 
@@ -53,6 +54,13 @@ def export(store: Store, where: Filter) -> Iterator[dict[str, Any]]:
         page = store.list_notes(where, BATCH, (page[-1].created_ms, page[-1].id))
     for note in reversed(notes):
         yield {"space": note.space, **audit.image(note)}
+
+
+def counted(rows: Iterable[Mapping[str, Any]], most: int) -> tuple[Iterable[Mapping[str, Any]], int]:
+    """The same rows, and how many there are as far as it matters; no more than `most` are read ahead."""
+    ahead = iter(rows)
+    first = list(islice(ahead, most))
+    return chain(first, ahead), len(first)
 
 
 def import_rows(

@@ -174,6 +174,9 @@ class Store(Protocol):
 
     def history(self, uid: str, spaces: Sequence[int]) -> list[Revision]: ...
 
+    def images_at(self, spaces: Sequence[int], at_ms: int) -> dict[int, tuple[int, dict[str, Any]]]:
+        """For each note that was changed since: the revision and image that were in force then, by note id."""
+
     def salt(self, uid: str, spaces: Sequence[int]) -> bytes | None: ...
 
     def events(self, spaces: Sequence[int], since: int = 0, limit: int = 1000) -> list[Event]: ...

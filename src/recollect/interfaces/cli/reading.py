@@ -18,13 +18,17 @@ _FOLLOWS = {"updated_ms", "content_hash"}  # they change with everything else
 
 @command("get", "recollect get 17", "recollect get 17 18 --json", "recollect get t42")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-def get_command(door: Door, ids: tuple[str, ...]) -> None:
+@click.option("--as-of", metavar="WHEN", help="As it was then: 2026-01-31, or 12h, 30d, 2w ago.")
+def get_command(door: Door, ids: tuple[str, ...], as_of: str | None) -> None:
     """Show whole notes.
 
     ID is a note's number or uid; c17 and t17 are the passages and turns that search names.
     """
     with door.memory() as memory:
-        found = [memory.get(ref) if parse_ref(ref).what == "note" else memory.passage(ref) for ref in ids]
+        then = words.moment_ms(as_of, ahead=False) if as_of is not None else None
+        found = [
+            memory.get(ref, as_of_ms=then) if parse_ref(ref).what == "note" else memory.passage(ref) for ref in ids
+        ]
     values = [_value(item) for item in found]
     door.answer(values[0] if len(values) == 1 else {"notes": values}, lambda: _show_all(found))
 
@@ -62,6 +66,7 @@ def _show_all(found: Sequence[Any]) -> None:
 @click.option("--session", metavar="UID", help="Only what belongs to this session.")
 @click.option("--state", multiple=True, metavar="STATE", help="live, superseded, expired, evicted or deleted.")
 @click.option("--pinned", is_flag=True, help="Only pinned notes.")
+@click.option("--as-of", metavar="WHEN", help="What was there then, as it was then.")
 def list_command(door: Door, limit: int, before: str | None, **given: Any) -> None:
     """List notes, newest first."""
     filters: dict[str, Any] = {
@@ -69,6 +74,8 @@ def list_command(door: Door, limit: int, before: str | None, **given: Any) -> No
         "session": given["session"], "pinned": given["pinned"] or None,
         **words.since_until(given["since"], given["until"]),
     }  # fmt: skip
+    if given["as_of"] is not None:
+        filters["as_of_ms"] = words.moment_ms(given["as_of"], ahead=False)
     with door.memory() as memory:
         last = memory.get(before) if before is not None else None
         notes = memory.list(limit=limit, before=last, **filters)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from recollect.ids import Ref
 from recollect.store.relational.notes import NoteTables
@@ -57,6 +58,15 @@ class NoteReading(NoteTables):
             (uid, *spaces),
         )
         return [Revision(row[0], row[1], row[2], row[3], json.loads(row[4]), bytes(row[5]), row[6]) for row in rows]
+
+    def images_at(self, spaces: Sequence[int], at_ms: int) -> dict[int, tuple[int, dict[str, Any]]]:
+        rows = self._rows(
+            f"select r.note_id, r.rev, r.image from revisions r where r.space in ({marks(spaces)}) and r.at_ms > ? "
+            "and r.rev = (select min(q.rev) from revisions q where q.space = r.space and q.note_id = r.note_id "
+            "and q.at_ms > ?)",
+            (*spaces, at_ms, at_ms),
+        )
+        return {note_id: (rev, json.loads(image)) for note_id, rev, image in rows}
 
     def salt(self, uid: str, spaces: Sequence[int]) -> bytes | None:
         rows = self._rows(f"select salt from notes where uid = ? and space in ({marks(spaces)})", (uid, *spaces))

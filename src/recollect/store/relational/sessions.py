@@ -66,7 +66,8 @@ class SessionTables(Engine):
         with self.transaction(sorted((source, target))):
             clause, values = ("and moved_from = ?", [only_from]) if only_from is not None else ("", [])
             rows = self._rows(f"select id, uid, agent, key from sessions where space = ? {clause}", (source, *values))
-            for session_id, uid, agent, key in rows:
+            for session_id, uid, agent, known_as in rows:
+                key = known_as if only_from is None else known_as.removesuffix(f"~{uid}")  # it had its own at home
                 twin = self._rows(
                     "select 1 from sessions where space = ? and agent = ? and key = ?", (target, agent, key)
                 )

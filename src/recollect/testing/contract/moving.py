@@ -110,3 +110,13 @@ class MoveRules(Rules):
         made = here.add("apple")
         here.apply(change(made, to_space=there.id))
         assert [event.verb for event in here.store.events([here.id]) if event.uid == made.uid] == ["add", "leave"]
+
+    def test_a_session_gets_its_own_key_back_when_it_comes_home(self, rooms: tuple[Room, Room]) -> None:
+        """Where the target had the same one it was given another for the time being."""
+        here, there = rooms
+        moved, twin = here.session("same"), there.session("same")
+        here.store.move_sessions(operation("merge"), here.id, there.id, None)
+        assert len({session.key for session in here.store.sessions([there.id])}) == 2
+        here.store.move_sessions(operation("undo"), there.id, here.id, here.id)
+        assert [(session.uid, session.key) for session in here.store.sessions([here.id])] == [(moved.uid, "same")]
+        assert [session.uid for session in here.store.sessions([there.id])] == [twin.uid]

@@ -148,3 +148,19 @@ class ReadingRules(Rules):
         """Nothing is known of a note that never was."""
         assert room.store.history("nobody", [room.id]) == []
         assert room.store.salt("nobody", [room.id]) is None
+
+    def test_images_of_an_earlier_time(self, rooms: tuple[Room, Room]) -> None:
+        """The version that was in force then, for notes that were changed since; the others are as they are."""
+        here, there = rooms
+        here.add("never changed")
+        made = here.change(here.change(here.add("one"), content="two"), content="three")
+        there.change(there.add("elsewhere"), content="changed")
+        first, second = (version.at_ms for version in here.store.history(made.uid, [here.id]))
+
+        def then(at_ms: int) -> dict[int, tuple[int, str]]:
+            found = here.store.images_at([here.id], at_ms)
+            return {note: (rev, image["content"]) for note, (rev, image) in found.items()}
+
+        assert then(first - 1) == {made.id: (1, "one")}
+        assert then(first) == {made.id: (2, "two")}
+        assert then(second) == {}

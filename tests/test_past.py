@@ -1,0 +1,216 @@
+"""The past: every undoable operation is taken back exactly, and any earlier time can be read."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect import Memory, Turn
+from recollect.config import load_settings
+from recollect.errors import NotFound, RecollectError
+from recollect.ids import new_uid
+from recollect.policies import DAY_MS
+from recollect.types import Link
+from shell import Shell
+
+pytest_plugins = ["postgres_server"]
+START = 1_800_000_000_000
+NOISY = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+class World:
+    """Two spaces of one store, and a clock that ticks with every call."""
+
+    def __init__(self, place: str, home: Path) -> None:
+        self.now = START
+        made = load_settings(home=home, auto_backups=0)
+        self.here, self.there = (
+            Memory(place, space=name, settings=made, clock=self.tick) for name in ("here", "there")
+        )
+        self.here.add("in the beginning")
+        self.there.add("elsewhere")
+
+    def tick(self) -> int:
+        self.now += 1000
+        return self.now
+
+    def close(self) -> None:
+        self.here.close()
+        self.there.close()
+
+    def everything(self) -> dict[str, Any]:
+        """The canonical content: notes of both spaces, sessions and what was said in them."""
+        kept = {memory.settings.space: list(memory.export()) for memory in (self.here, self.there)}
+        spaces = {space.name: space.merged_into for space in self.here.spaces()}
+        talks = {
+            name: sorted(
+                (one.uid, one.key, tuple(turn.text for turn in memory.turns(one))) for one in memory.sessions()
+            )
+            for name, memory in (("here", self.here), ("there", self.there))
+            if spaces[name] is None
+        }
+        return {"notes": kept, "spaces": spaces, "sessions": talks}
+
+
+Step = tuple[str, int, int]
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(("add", "many", "update", "delete", "restore", "pin", "link", "import", "cleanup", "say",
+                         "undo", "twin", "expire")),
+        st.integers(0, 30), st.integers(0, 9),
+    ),
+    min_size=1, max_size=12,
+)  # fmt: skip
+LAST = st.sampled_from(
+    ("add", "many", "update", "delete", "restore", "pin", "link", "import", "cleanup", "merge", "undo")
+)
+
+
+def act(world: World, verb: str, pick: int, word: int) -> str | None:
+    """Does it; the id of the operation if it can be undone."""
+    memory = world.here
+    known = list(reversed(memory.list(limit=100, states=["live", "superseded", "expired", "evicted", "deleted"])))
+    note = known[pick % len(known)]
+    text = f"word{word} is said"
+    acts: dict[str, Callable[[], object]] = {
+        "add": lambda: memory.add(text, tags=[f"t{word}"]),
+        "many": lambda: memory.add_many([text, f"{text} twice", f"{text} thrice {pick}"]),
+        "update": lambda: memory.update(note, content=f"{text}, changed", importance=1 + word),
+        "delete": lambda: memory.delete(note),
+        "restore": lambda: memory.restore(note),
+        "pin": lambda: memory.pin(note, not note.pinned),
+        "link": lambda: memory.link(note, known[word % len(known)]),
+        "import": lambda: memory.import_notes(_rows(note, text, world.now)),
+        "cleanup": lambda: memory.cleanup(max_notes=1 + pick, force=True),
+        "merge": lambda: memory.merge_spaces("there", "here"),
+        "say": lambda: [say(one, text) for one in (memory, world.there)],
+        "undo": lambda: memory.undo(),
+        "twin": lambda: world.there.add(text),
+        "expire": lambda: memory.add(f"{text} for a moment", expires_ms=world.now),
+    }  # fmt: skip
+    before = memory.operations(limit=1)[0][0].operation
+    try:
+        acts[verb]()
+    except RecollectError:
+        return None
+    newest = memory.operations(limit=1)[0][0].operation
+    return newest if newest != before and verb != "say" else None
+
+
+def say(memory: Memory, text: str) -> object:
+    return memory.add_turns(memory.start_session("s", agent="a"), [Turn("user", text)])
+
+
+def _rows(note: Any, text: str, now: int) -> list[dict[str, Any]]:
+    newer = {"uid": note.uid, "content": f"{note.content} from elsewhere", "updated_ms": now + 10**9, "created_ms": 5}
+    return [newer, {"uid": new_uid(), "content": f"{text} imported", "links": [[note.uid, "related"]]}]
+
+
+def _check(world: World, steps: list[Step], last: str, pick: int, word: int) -> None:
+    for step in steps:
+        act(world, *step)
+    before = world.everything()
+    operation = act(world, last, pick, word)
+    if operation is None:
+        assert world.everything() == before
+        return
+    world.here.undo(operation)
+    assert world.everything() == before
+    assert world.here.verify().ok
+    assert [finding for finding in world.here.check() if not finding.ok] == []
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=NOISY)
+@given(steps=STEPS, last=LAST, pick=st.integers(0, 30), word=st.integers(0, 9))
+def test_every_operation_is_undone_exactly_on_sqlite(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Step], last: str, pick: int, word: int
+) -> None:
+    folder = tmp_path_factory.mktemp("undo")
+    world = World(str(folder / "memory.db"), folder)
+    try:
+        _check(world, steps, last, pick, word)
+    finally:
+        world.close()
+
+
+@pytest.mark.slow
+@settings(max_examples=20, deadline=None, suppress_health_check=NOISY)
+@given(steps=STEPS, last=LAST, pick=st.integers(0, 30), word=st.integers(0, 9))
+def test_every_operation_is_undone_exactly_on_postgresql(
+    databases: Any, tmp_path_factory: pytest.TempPathFactory, steps: list[Step], last: str, pick: int, word: int
+) -> None:
+    world = World(databases.empty(), tmp_path_factory.mktemp("undo"))
+    try:
+        _check(world, steps, last, pick, word)
+    finally:
+        world.close()
+
+
+# -- earlier times ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    place = tmp_path / "memory.db" if request.param == "sqlite" else request.getfixturevalue("databases").empty()
+    made = World(str(place), tmp_path / "home")
+    yield made
+    made.close()
+
+
+def test_the_list_of_any_earlier_time_is_the_list_that_was(world: World) -> None:
+    memory = world.here
+    seen: dict[int, list[Any]] = {}
+
+    def look() -> None:
+        world.now += DAY_MS
+        seen[world.now] = [(note.uid, note.rev, note.content, note.state) for note in memory.list(limit=100)]
+        world.now += DAY_MS
+
+    look()
+    one = memory.add("one", kind="fact", tags=["a"])
+    look()
+    memory.update(one, content="one, changed", tags=["b"])
+    two = memory.add("two", kind="decision", links=[Link(one.uid)])
+    look()
+    memory.delete(one)
+    look()
+    memory.restore(one)
+    memory.update(two, content="two, changed")
+    look()
+    for at, expected in seen.items():
+        found = memory.list(limit=100, as_of_ms=at)
+        assert [(note.uid, note.rev, note.content, note.state) for note in found] == expected
+    third = list(seen)[2]
+    assert [note.content for note in memory.list(as_of_ms=third, kinds=["decision"])] == ["two"]
+    assert memory.list(as_of_ms=third, tags=["a"]) == []
+    assert memory.get(one, as_of_ms=list(seen)[1]).content == "one"
+    assert memory.get(one, as_of_ms=world.now).content == "one, changed"
+    with pytest.raises(NotFound, match="not there then"):
+        memory.get(one, as_of_ms=next(iter(seen)))
+    assert memory.list(as_of_ms=0) == []
+
+
+def test_the_command_line_reads_the_past(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    shell.add("as it was")
+    shell("update", "1", "as it is")
+    assert shell("get", "1", "--as-of", "1d").code == 3
+    assert shell("list", "--as-of", "1d").out == "no notes here\n"
+    assert "as it is" in shell("list", "--as-of", "2999-01-01").out
+
+
+def test_an_import_or_merge_of_many_is_preceded_by_a_copy(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with Memory(tmp_path / "memory.db", space="here", settings=load_settings(home=home)) as memory:
+        memory.import_notes({"content": f"note {number}"} for number in range(100))
+        assert not (home / "backups").exists()
+        memory.import_notes({"content": f"more {number}"} for number in range(101))
+        memory.add("in here")
+        with Memory(tmp_path / "memory.db", space="there", settings=load_settings(home=home)) as other:
+            other.add("in there")
+        memory.merge_spaces("here", "there")
+    names = sorted(path.name for path in (home / "backups").iterdir())
+    assert ["-before-import-" in names[0], "-before-merge-" in names[1]] == [True, True]
