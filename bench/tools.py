@@ -86,7 +86,7 @@ def main() -> None:
 def measure(place: Path) -> dict[str, Any] | None:
     data = load(place)
     rows = [row for group in data.groups.values() for row in group]
-    if not rows or not (data.learn or all(row.get("name") for row in rows)):
+    if not rows or not (data.learn or any(row.get("name") for row in rows)):
         return None
     started = time.perf_counter()
     folder = Path(tempfile.mkdtemp(prefix="recollect-tools-"))

@@ -51,6 +51,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("verifying", "Prove that nothing was changed behind recollect's back."),
     "doctor": ("doctor", "Check the store and repair what can be rebuilt."),
     "hook": ("agents", "Answer an event of an agent; set up by the agent's own configuration."),
+    "proxy": ("proxying", "Serve many MCP servers as one, and learn which tools work."),
     "mcp": ("serving", "Serve this memory to an agent through MCP."),
     "demo": ("demo", "See recollect at work on a store of its own."),
     "config": ("settings", "Show and change settings."),
