@@ -19,9 +19,10 @@ from recollect.interfaces.cli.door import Door, command
 @click.option("--why", is_flag=True, help="Say why each item is there, instead of the text itself.")
 @click.option("--untrusted", is_flag=True, help="Include text from tools, the web and files.")
 def context_command(door: Door, query: tuple[str, ...], budget: int, why: bool, untrusted: bool) -> None:
-    """Print what an agent should know: for a question, or at the start of a session.
+    """Print what an agent should know.
 
-    The text is fenced as data and ready to be given to a model. With nothing worth telling it is empty.
+    For a question, or for the start of a session without one. The text is fenced as data and ready to be given to a
+    model. With nothing worth telling it is empty.
     """
     with door.caught_up() as memory:
         found = memory.context(" ".join(query) or None, budget_tokens=budget, include_untrusted=untrusted)

@@ -1,5 +1,6 @@
 """`recollect doctor`: checks everything, says what it found in plain words, repairs what can be rebuilt."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,7 +17,7 @@ from recollect.types import Finding
 def doctor_command(door: Door, fix: bool) -> int:
     """Check the store and repair what can be rebuilt.
 
-    Exits with 0 when every check passed and with 6 otherwise.
+    Agents that were set up are looked at too. Exits with 0 when every check passed and with 6 otherwise.
     """
     findings, fixed = _examine(door, fix)
     health = answers.health_json(findings, fixed)
@@ -35,7 +36,14 @@ def _examine(door: Door, fix: bool) -> tuple[list[Finding], list[str]]:
         return [Finding("open", False, error.message, hint)], []
     with memory:
         fixed = list(memory.repair()) if fix else []
-        return [Finding("open", True, f"{memory.settings.store} opens"), *memory.check()], fixed
+        store = [Finding("open", True, f"{memory.settings.store} opens"), *memory.check()]
+        return [*store, *_agents(memory.settings.home)], fixed
+
+
+def _agents(home: Path) -> list[Finding]:
+    from recollect.interfaces.setup.health import findings
+
+    return findings(home, Path.cwd())
 
 
 def _show(health: dict[str, Any]) -> None:
