@@ -75,7 +75,8 @@ def main() -> None:
             print_row(place.name, found)
     if not given.no_speed:
         results["speed"] = speed()
-        print_speed(results["speed"])
+        results["proxy"] = proxied()
+        print_speed(results["speed"], results["proxy"])
     if given.out is not None:
         command = f"make bench-tools DATA={given.data.name} OUT={given.out.name}"
         results |= {"date": datetime.now(UTC).date().isoformat(), "version": __version__, "command": command}
@@ -223,6 +224,61 @@ def _race(memory: Memory, queries: list[str], rows: int) -> dict[str, float]:
     return {"p50_ms": round(1000 * one, 2), "bare_p50_ms": round(1000 * other, 2), "ratio": round(one / other, 2)}
 
 
+# --- the proxy
+
+_ECHO = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    answers = {
+        "initialize": {"protocolVersion": "2025-06-18", "serverInfo": {"name": "echo", "version": "1"},
+                       "capabilities": {"tools": {}}},
+        "tools/list": {"tools": [{"name": "echo", "description": "Says it again", "inputSchema": {"type": "object"}}]},
+        "tools/call": {"content": [{"type": "text", "text": "again"}]},
+    }
+    if "id" in request:
+        found = answers.get(request["method"])
+        answer = {"result": found} if found else {"error": {"code": -32601, "message": "Method not found"}}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
+"""
+
+
+def proxied(calls: int = 300) -> dict[str, float]:
+    """One call of a tool that does nothing, over a pipe to its server and through the proxy, with a context set."""
+    import anyio
+    from mcp.client.stdio import StdioServerParameters
+
+    folder = Path(tempfile.mkdtemp(prefix="recollect-proxy-"))
+    try:
+        echo = {"command": sys.executable, "args": ["-S", "-c", _ECHO]}
+        (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"echo": echo}}), encoding="utf-8")
+        through = StdioServerParameters(
+            command=sys.executable, args=["-m", "recollect", "proxy", "--config", str(folder / "mcp.json")],
+            env={"RECOLLECT_HOME": str(folder), "RECOLLECT_SPACE": "bench"},
+        )  # fmt: skip
+        direct = StdioServerParameters(command=sys.executable, args=["-S", "-c", _ECHO])
+        one = anyio.run(_call_p50, direct, "echo", calls)
+        other = anyio.run(_call_p50, through, "echo__echo", calls)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return {"direct_p50_ms": round(one, 2), "proxied_p50_ms": round(other, 2), "overhead_ms": round(other - one, 2)}
+
+
+async def _call_p50(server: Any, name: str, calls: int) -> float:
+    from mcp import Client
+
+    async with Client(server, cache=None) as client:
+        await client.list_tools()
+        if name != "echo":
+            await client.call_tool("set_context", {"query": "say it again"})
+        times = []
+        for _ in range(calls):
+            start = time.perf_counter()
+            await client.call_tool(name, {})
+            times.append(1000 * (time.perf_counter() - start))
+    return statistics.median(times)
+
+
 # --- printing
 
 
@@ -238,10 +294,14 @@ def print_row(name: str, found: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def print_speed(found: dict[str, float]) -> None:
+def print_speed(found: dict[str, float], proxy: dict[str, float]) -> None:
     print(
         f"\none retrieval over 1,000 tools and 5,000 pairs: p50 {found['p50_ms']} ms; "
         f"embedding the query and a bare scan {found['bare_p50_ms']} ms; ratio {found['ratio']}"
+    )
+    print(
+        f"one call: p50 {proxy['direct_p50_ms']} ms directly, {proxy['proxied_p50_ms']} ms through the proxy, "
+        f"{proxy['overhead_ms']} ms more"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from recollect.errors import RecollectError
 from recollect.testing.contract.rules import Rules
 from recollect.testing.room import MakeStore, Room
 from recollect.types import Pair
@@ -127,6 +128,14 @@ class PairRules(Rules):
         assert other.pairs([room.id]) == before
         room.store.prune_pairs([room.id], 0.1, 1000, 4, 3)
         assert len(other.pairs([room.id])) == 3
+
+    def test_pruning_that_fails_half_way_leaves_everything(self, room: Room) -> None:
+        """The last strategy cannot run: what the first two dropped is there again."""
+        self.learn(room, pair("doubtful", 0.05, 5000), pair("unused", 1.0, 10), pair("kept", 1.0, 5000))
+        nonsense: Any = "many"
+        with pytest.raises(RecollectError):
+            room.store.prune_pairs([room.id], 0.1, 1000, 0, nonsense)
+        assert len(room.store.pairs([room.id])) == 3
 
     def test_pairs_are_forgotten_by_id(self, room: Room) -> None:
         """What is forgotten is gone; others stay."""
