@@ -101,22 +101,3 @@ def test_a_long_text_takes_linear_time(unit: str) -> None:
     pieces = chunk(unit * (300_000 // len(unit)))
     assert time.perf_counter() - start < 5
     assert len(pieces) < 12_000
-
-
-@given(st.lists(st.text(alphabet="abc é日.\n", min_size=0, max_size=120), max_size=12), st.integers(1, 60))
-def test_with_an_aim_every_character_is_kept_and_lines_are_right(parts: list[str], aim: int) -> None:
-    text = "\n".join(parts)
-    pieces = chunk(text, 64, 0, aim)
-    assert "".join(piece.text for piece in pieces) == text
-    at = 0
-    for piece in pieces:
-        assert piece.start_line == text[:at].count("\n") + 1
-        at += len(piece.text)
-        assert piece.end_line == text[: at - 1].count("\n") + 1
-        assert estimate_tokens(piece.text) <= 64
-
-
-def test_with_an_aim_lines_are_borders_and_a_single_line_is_left_whole() -> None:
-    line = "one short message about a single thing, long enough to stand for itself and to be found"
-    assert [piece.text for piece in chunk(f"{line}\n{line}\n{line}", 256, 0, 16)] == [f"{line}\n", f"{line}\n", line]
-    assert len(chunk(" ".join([line] * 5), 256, 0, 16)) == 1

@@ -47,50 +47,19 @@ def estimate_tokens(text: str) -> int:
     return dense + max(-(-(len(text) - dense) // 4), _words(_dense().sub(" ", text)))
 
 
-def chunk(text: str, max_tokens: int = 256, overlap: int = 50, aim: int = 0) -> list[Piece]:
-    """Pieces of `text` in order; a text that fits is one piece, as it is. An empty text has no piece.
-
-    With an `aim` a text of several lines is cut at the first line end after that many tokens: lines are their author's
-    own borders, and a piece about one thing is found better than one about five. A single line is cut only when it
-    exceeds `max_tokens`.
-    """
+def chunk(text: str, max_tokens: int = 256, overlap: int = 50) -> list[Piece]:
+    """Pieces of `text` in order; a text that fits is one piece, as it is. An empty text has no piece."""
     if not text:
         return []
+    if estimate_tokens(text) <= max_tokens:
+        return [Piece(text, 1, _line_count(text))]
     limit = max(1, max_tokens)
-    pieces: list[Piece] = []
-    line = 1
-    for block in _blocks(text, aim) if 0 < aim < limit else [text]:
-        pieces += _pieces(block, line, limit, overlap)
-        line += block.count("\n")
-    return pieces
-
-
-def _blocks(text: str, aim: int) -> list[str]:
-    """Runs of whole lines of about `aim` tokens; a last one that is much shorter stays with the one before."""
-    blocks: list[str] = []
-    begun = ""
-    for line in text.splitlines(keepends=True):
-        begun += line
-        if line.endswith("\n") and estimate_tokens(begun) >= aim:
-            blocks.append(begun)
-            begun = ""
-    if begun and blocks and estimate_tokens(begun) < aim // 2:
-        blocks[-1] += begun
-    elif begun:
-        blocks.append(begun)
-    return blocks
-
-
-def _pieces(text: str, line: int, limit: int, overlap: int) -> list[Piece]:
-    """Pieces of one block that starts on `line`."""
-    if estimate_tokens(text) <= limit:
-        return [Piece(text, line, line + _line_count(text) - 1)]
     units = _units(text, limit)
     line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
     pieces: list[Piece] = []
     for first, last in _spans(text, units, limit, min(overlap, limit // 2)):
         lines = bisect_right(line_starts, first), bisect_right(line_starts, last - 1)
-        pieces.append(Piece(text[first:last], line + lines[0] - 1, line + lines[1] - 1))
+        pieces.append(Piece(text[first:last], *lines))
     return pieces
 
 
