@@ -69,8 +69,8 @@ def rows_of(place: Path, name: str) -> Iterator[dict[str, Any]]:
     path = _file(place, name)
     if path is None:
         return
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as lines:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             if line.strip():
                 yield json.loads(line)

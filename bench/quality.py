@@ -21,12 +21,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from datasets import Dataset, Query, datasets, load, when
-
 import recollect
+from datasets import Dataset, Query, datasets, load, when
 from recollect import Draft, Memory, Turn
+from recollect.ids import now_ms
 
 MODES: dict[str, dict[str, Any]] = {
     "default": {},
@@ -95,9 +93,8 @@ class Room:
     """One group of a dataset in a space of its own, and which document each answer means."""
 
     def __init__(self, folder: Path, number: int, group: str, rows: list[dict[str, Any]], data: Dataset) -> None:
-        self.now = max((at for row in rows if (at := when(row.get("date"))) is not None), default=None)
-        clock = {"clock": lambda: self.now} if self.now is not None else {}
-        self.memory = Memory(folder / "quality.db", space=f"group-{number}", **clock)
+        latest = max((at for row in rows if (at := when(row.get("date"))) is not None), default=0)
+        self.memory = Memory(folder / "quality.db", space=f"group-{number}", clock=lambda: latest or now_ms())
         self.documents: dict[str, list[str]] = defaultdict(list)
         (self._add_turns if data.is_conversation else self._add_notes)(rows)
         self.memory.embed_pending()
@@ -212,10 +209,8 @@ def auroc(positive: list[float], negative: list[float]) -> float:
 
 
 def print_dataset(name: str, result: dict[str, Any]) -> None:
-    seconds = result["seconds"]
-    print(
-        f"\n{name}  ({result[next(iter(result))]['queries']} queries, loaded in {seconds['load']} s, {seconds['all']} s in all)"
-    )
+    seconds, asked = result["seconds"], result[next(iter(result))]["queries"]
+    print(f"\n{name}  ({asked} queries, loaded in {seconds['load']} s, {seconds['all']} s in all)")
     columns = ("recall@5", "recall@10", "hit@5", "hit@10", "ndcg@10", "mrr")
     print(f"  {'':<24}" + "".join(f"{column:>11}" for column in columns))
     for mode, whole in result.items():

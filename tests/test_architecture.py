@@ -21,7 +21,10 @@ PACKAGE = Path(__file__).parent.parent / "src" / "recollect"
 FLOORS = {
     "interfaces": "interfaces __main__",
     "memory": "memory plugins testing",
-    "pipelines": "write search showing evaluation dailylog watching background rechunking index context upkeep summary tools spaces conversation embedding filters transfer undo past backup",
+    "pipelines": (
+        "write search showing evaluation dailylog watching background rechunking index context upkeep "
+        "summary tools spaces conversation embedding filters transfer undo past backup "
+    ),
     "engines": "store vectors embed readers config config_edit files project repository",
     "vocabulary": "values types errors ids audit text fence rank policies",
 }

@@ -15,7 +15,7 @@ _ticks: Iterator[int] = itertools.count(1_700_000_000_000)
 
 
 class MakeStore(Protocol):
-    def __call__(self, same_place_as: Store | None = None) -> Store: ...
+    def __call__(self, _same_place_as: Store | None = None, /) -> Store: ...
 
 
 def operation(verb: str = "add", id: str | None = None) -> Operation:
