@@ -146,8 +146,9 @@ def test_signals_and_confidence_are_exact_after_a_restart(tmp_path: Path) -> Non
     async def search_and_use() -> None:
         async with connected(tmp_path, {"weather": plain("weather"), "odd": plain("odd")}) as client:
             await found(client, UNLIKELY)
-            await client.call_tool("weather__tides", {})
             await client.call_tool("odd__fail", {})
+            await client.call_tool("weather__tides", {})
+            await client.call_tool("weather__forecast", {})  # the search is answered: this serves something else
 
     async def use() -> None:
         async with connected(tmp_path, {"weather": plain("weather"), "odd": plain("odd")}) as client:

@@ -30,6 +30,12 @@ class ClientContext:
             return self.query, OFFERED if name in self.offered else USED
         return None
 
+    def used(self, name: str) -> None:
+        """A call worked. It answers the search that found it: what is called next serves something else."""
+        self.recent.append(name)
+        if name in self.found:
+            self.search, self.found = "", frozenset()
+
 
 class Clients:
     def __init__(self) -> None:

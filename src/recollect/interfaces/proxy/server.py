@@ -260,8 +260,9 @@ class Proxy:
         meta = {key: told for key, told in (params.meta or {}).items() if key != "progressToken"} or None
         result = await upstream.call(params, tool, progress, meta)
         if isinstance(result, types.CallToolResult):
-            context.recent.append(params.name)
             self._note(context, server, tool, success=not result.is_error)
+            if not result.is_error:
+                context.used(params.name)
         return result
 
     def _note(self, context: ClientContext, server: str, tool: str, *, success: bool) -> None:
