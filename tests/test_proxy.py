@@ -243,6 +243,21 @@ def test_progress_and_new_tools_are_passed_on(tmp_path: Path) -> None:
     anyio.run(run)
 
 
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+def test_a_call_that_is_cancelled_is_cancelled_upstream(tmp_path: Path, era: str) -> None:
+    mark = tmp_path / "cancelled"
+
+    async def run() -> None:
+        async with connected(tmp_path, {"odd": plain("odd", str(mark))}, mode=era) as client:
+            await names(client)
+            with anyio.move_on_after(0.3):
+                await client.call_tool("odd__wait", {})
+            await until(mark.exists)
+            assert not (await client.call_tool("odd__grow", {})).is_error
+
+    anyio.run(run)
+
+
 def test_clients_over_http_have_contexts_of_their_own(tmp_path: Path) -> None:
     """One upstream is reached over HTTP too."""
     ports = []

@@ -18,7 +18,7 @@ TOOLS: dict[str, dict[str, str]] = {
     "odd": {
         "fail": "Always answers with an error", "crash": "Ends the server in the middle of a call",
         "slow": "Counts to three with progress", "grow": "Adds another tool", "flood": "Answers with a megabyte",
-        "hang": "Never answers", "same__name": "Has two underscores in its name",
+        "hang": "Never answers", "wait": "Waits until it is cancelled", "same__name": "Has two underscores in its name",
     },
     "many": {f"gadget_{number}": f"Turns gadget number {number} on or off" for number in range(30)},
 }  # fmt: skip
@@ -82,6 +82,9 @@ def main() -> None:
         request = json.loads(line)
         method, id, params = request.get("method"), request.get("id"), request.get("params") or {}
         if id is None:
+            if method == "notifications/cancelled" and len(sys.argv) > 2:
+                with open(sys.argv[2], "w", encoding="utf-8") as place:
+                    place.write("cancelled")
             continue
         if method == "initialize":
             result: dict[str, Any] = {
@@ -90,6 +93,8 @@ def main() -> None:
             }  # fmt: skip
         elif method == "tools/list":
             result = {"tools": listed(tools)}
+        elif method == "tools/call" and params["name"] == "wait":
+            continue
         elif method == "tools/call":
             result = call(params["name"], params, tools)
         elif method == "ping":
