@@ -11,7 +11,7 @@ STRICT =
 DATA =
 OUT = bench-quality.json
 
-.PHONY: help demo test setup lint format pin bench-writes bench-embedding bench-quality bench-tools clean
+.PHONY: help demo test setup lint format pin bench-writes bench-embedding bench-agents bench-quality bench-tools clean
 
 help:
 	@echo "make demo              see it work"
@@ -19,7 +19,7 @@ help:
 	@echo "make setup             only prepare $(VENV)"
 	@echo "make lint              ruff, mypy, vulture"
 	@echo "make format            rewrite the source in the house style"
-	@echo "make bench-writes | bench-embedding | bench-quality DATA=folder [OUT=file.json]"
+	@echo "make bench-writes | bench-embedding | bench-agents | bench-quality DATA=folder [OUT=file.json]"
 	@echo "make bench-tools DATA=folder [OUT=file.json]"
 	@echo "make pin               choose versions anew for requirements/*.txt"
 	@echo "make clean             remove $(VENV), caches and builds"
@@ -80,6 +80,9 @@ bench-writes: $(READY)
 
 bench-embedding: $(READY)
 	$(BIN)/python bench/embedding.py
+
+bench-agents: $(READY)
+	$(BIN)/python bench/agents.py
 
 bench-quality: $(READY)
 	@test -n "$(DATA)" || { echo "Say where the questions are: make bench-quality DATA=folder [OUT=file.json]" >&2; exit 2; }

@@ -147,7 +147,7 @@ def test_cleaning_up_asks_with_exact_counts_and_obeys(tmp_path: Path, era: str, 
 def test_one_unknown_id_keeps_every_note(memory: Memory) -> None:
     note = memory.add("Stays")
     refused = call(memory, "memory_delete", {"ids": [note.id, 99]})
-    assert refused.is_error and refused.structured_content["error"]["code"] == "not_found"
+    assert refused.is_error and refused.meta["recollect/error"]["code"] == "not_found"
     assert memory.get(note.id).state == "live"
 
 
@@ -172,7 +172,8 @@ def test_one_unknown_id_keeps_every_note(memory: Memory) -> None:
 def test_an_error_has_a_code_and_a_hint(memory: Memory, era: str, tool: str, arguments: Any, code: str) -> None:
     refused = call(memory, tool, arguments, era=era)
     assert refused.is_error
-    error = refused.structured_content["error"]
+    assert refused.structured_content is None  # some clients check it against the schema of success
+    error = refused.meta["recollect/error"]
     assert error["code"] == code and error["hint"] and error["message"]
     assert text_of(refused).startswith(f"{code}: ") and "\nhint: " in text_of(refused)
 
@@ -296,7 +297,7 @@ def test_the_six_rulebook_tools_answer_with_their_own_fields(memory: Memory) -> 
 
 def test_rulebook_tools_say_when_memory_is_switched_off(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_OFF", "1")
-    refused = call(memory, "rulebook_memory_stats", {}, profile="rulebook").structured_content
+    refused = json.loads(text_of(call(memory, "rulebook_memory_stats", {}, profile="rulebook")))
     assert refused["success"] is False and refused["error"].startswith("Memory system is not enabled.")
 
 

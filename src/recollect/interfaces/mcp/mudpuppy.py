@@ -142,6 +142,4 @@ def entry(note: Note) -> dict[str, Any]:
 def refusal(error: RecollectError) -> CallToolResult:
     message = f"{error.message} ({error.hint})" if error.hint else error.message
     value = {"error": message, "results": [], "total": 0, "code": error.code}
-    return CallToolResult(
-        content=[TextContent(type="text", text=answers.dumps(value))], structured_content=value, is_error=True
-    )
+    return CallToolResult(content=[TextContent(type="text", text=answers.dumps(value))], is_error=True)

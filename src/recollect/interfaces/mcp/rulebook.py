@@ -150,6 +150,4 @@ def reply(value: Mapping[str, Any]) -> CallToolResult:
 def refusal(error: RecollectError) -> CallToolResult:
     value = {"success": False, "error": f"{error.message} ({error.hint})" if error.hint else error.message}
     value |= {"code": error.code}
-    return CallToolResult(
-        content=[TextContent(type="text", text=answers.dumps(value))], structured_content=value, is_error=True
-    )
+    return CallToolResult(content=[TextContent(type="text", text=answers.dumps(value))], is_error=True)

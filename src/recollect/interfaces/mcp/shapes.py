@@ -20,6 +20,7 @@ from recollect.types import Answer, Chunk, Hit, Moment, Note, Turn
 TITLE_TOKENS = 20
 SNIPPET_TOKENS = 24
 PREVIEW_TOKENS = 80
+ERROR = "recollect/error"
 
 
 class Open(BaseModel):
@@ -111,13 +112,14 @@ def result(text: str, value: Mapping[str, Any]) -> CallToolResult:
 
 
 def refusal(error: RecollectError) -> CallToolResult:
-    """An error as the agent reads it: what happened, and what to do next."""
+    """An error as the agent reads it: what happened, and what to do next; programs find its parts in `_meta`.
+
+    Structured content would have to be what the tool promises, and some clients insist on it for errors too.
+    """
     hint = f"\nhint: {error.hint}" if error.hint else ""
     text = harmless(f"{error.code}: {error.message}{hint}")
     return CallToolResult(
-        content=[TextContent(type="text", text=text)],
-        structured_content={"error": answers.error_json(error)},
-        is_error=True,
+        content=[TextContent(type="text", text=text)], is_error=True, _meta={ERROR: answers.error_json(error)}
     )
 
 
