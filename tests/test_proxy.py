@@ -289,14 +289,42 @@ def test_clients_over_http_have_contexts_of_their_own(tmp_path: Path) -> None:
             assert (len(await names(one)), len(await names(other))) == (18, 37)
 
     player = [sys.executable, str(HERE / "sdk.py"), str(ports[0])]
-    with running(player, tmp_path, ports[0]), running(command, tmp_path, ports[1]):
+    with running(player, tmp_path, ports[0], signal.SIGKILL), running(command, tmp_path, ports[1]):
         token = (tmp_path / "token").read_text().strip()
         anyio.run(run, f"http://127.0.0.1:{ports[1]}/mcp", token)
         assert httpx2.post(f"http://127.0.0.1:{ports[1]}/mcp", json={}).status_code == 401
 
 
+def test_a_server_over_http_that_went_away_is_used_again_when_it_is_back(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    player = [sys.executable, str(HERE / "sdk.py"), str(port)]
+    servers = {"music": {"url": f"http://127.0.0.1:{port}/mcp"}, "weather": plain("weather")}
+
+    async def play(client: Client) -> bool:
+        with anyio.fail_after(10):
+            return not (await client.call_tool("music__play_song", {"title": "Ode"})).is_error
+
+    async def run() -> None:
+        with running(player, tmp_path, port, signal.SIGKILL):
+            pass
+        async with connected(tmp_path, servers) as client:
+            assert not await play(client)
+            with running(player, tmp_path, port, signal.SIGKILL):
+                while not await play(client):
+                    await anyio.sleep(0.2)
+            assert not await play(client)
+            assert not (await client.call_tool("weather__forecast", {})).is_error
+            with running(player, tmp_path, port, signal.SIGKILL):
+                while not await play(client):
+                    await anyio.sleep(0.2)
+
+    anyio.run(run)
+
+
 @contextlib.contextmanager
-def running(command: list[str], home: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def running(command: list[str], home: Path, port: int, end: int = signal.SIGTERM) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(command, env={**os.environ, **environment(home)}, stderr=subprocess.DEVNULL)
     try:
         for _ in range(300):
@@ -306,8 +334,11 @@ def running(command: list[str], home: Path, port: int) -> Iterator[subprocess.Po
             time.sleep(0.1)
         yield process
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(10)
+        process.send_signal(end)
+        try:
+            process.wait(10)
+        finally:
+            process.kill()
 
 
 def started(folder: Path, servers: dict[str, Any]) -> subprocess.Popen[bytes]:
