@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from recollect.config import STORE_URL_SCHEMES, Settings
-from recollect.errors import InvalidInput, NotFound, StoreCorrupt, StoreForeign, StoreUnavailable
+from recollect.errors import InvalidInput, NotFound, RecollectError, StoreCorrupt, StoreForeign, StoreUnavailable
 from recollect.files import make_private_folder
 from recollect.store import Store
 from recollect.store.opening import open_store
@@ -50,6 +50,23 @@ def listed(settings: Settings) -> list[Backup]:
     found = [Backup(path, status.st_size, status.st_mtime_ns // 1_000_000) for path in folder(settings).glob("*.db")
              if not path.name.startswith(".") and (status := path.stat())]  # fmt: skip
     return sorted(found, key=lambda backup: (backup.created_ms, backup.path.name), reverse=True)
+
+
+def own(settings: Settings) -> list[Backup]:
+    """The backups of this very store, newest first, also those made before a bulk change or a restore."""
+    mine = re.compile(rf"{re.escape(_stem(settings))}(-before-[a-z]+)?-{_TIME}\.db")
+    return [backup for backup in listed(settings) if mine.fullmatch(backup.path.name)]
+
+
+def newest_sound(settings: Settings) -> Path | None:
+    """The newest backup of this store that passes every check."""
+    for backup in own(settings):
+        try:
+            _refuse_unsound(backup.path, backup.path)
+        except RecollectError:
+            continue
+        return backup.path
+    return None
 
 
 def chosen(settings: Settings, name: str | None) -> Path:

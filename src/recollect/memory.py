@@ -624,15 +624,23 @@ class Memory:
 
         return verify.sealed(self._store, self.settings)
 
-    def check(self) -> Sequence[Finding]:
-        """What doctor sees: integrity, index drift, hashes, the chain of events."""
+    def check(self, *, surroundings: bool = False) -> Sequence[Finding]:
+        """What doctor sees: integrity, index drift, hashes, the chain of events; with `surroundings` also the disk,
+        the clock, the model's files and the copies."""
         from recollect.upkeep.checks import check
 
-        return check(self._store)
+        findings = check(self._store)
+        if surroundings:
+            from recollect.upkeep.surroundings import look
+
+            findings += look(self._store, self.settings, self._clock())
+        return findings
 
     def repair(self) -> Sequence[str]:
         """Rebuilds derived data that is damaged; says what it did."""
-        return self._store.repair()
+        from recollect.upkeep.checks import repair
+
+        return repair(self._store, self._limits, self._operation("repair"))
 
     # -- inside ---------------------------------------------------------------------------------------------------
 

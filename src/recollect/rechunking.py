@@ -26,14 +26,14 @@ def rechunk(
     while work := store.stale(BATCH, before):
         for space, what, owner in work:
             with store.transaction([space]):
-                store.rebuild_chunks(op, space, what, owner, _chunks(store, limits, space, what, owner))
+                store.rebuild_chunks(op, space, what, owner, chunks_anew(store, limits, space, what, owner))
             done += 1
             if progress is not None:
                 progress(done)
     return done
 
 
-def _chunks(store: Store, limits: Limits, space: int, what: str, owner: int) -> tuple[ChunkDraft, ...]:
+def chunks_anew(store: Store, limits: Limits, space: int, what: str, owner: int) -> tuple[ChunkDraft, ...]:
     if what == "note":
         found = store.notes([Ref("note", owner, None)], [space])
         return chunks_of(found[0], limits) if found else ()

@@ -392,6 +392,18 @@ class Store(Protocol):
     def versions(self, after: tuple[int, int], limit: int) -> list[tuple[int, int, str, str, bytes]]:
         """Earlier versions by rising (note, revision): note id, revision, uid, encoded image, salt."""
 
+    def said(self, after: int, limit: int) -> list[tuple[int, str, str]]:
+        """Turns of every space by rising id: id, text, hash."""
+
+    def slices(self, after: int, limit: int) -> list[tuple[int, int, str, int, str, str, str, str]]:
+        """Chunks by rising id: id, space, kind and id of the owner, context, content, hash, terms."""
+
+    def unsearchable(self) -> list[tuple[int, int]]:
+        """Notes that ought to be found but have no chunks: (space, id)."""
+
+    def give_chunks(self, space: int, note: Note, chunks: Sequence[ChunkDraft]) -> None:
+        """Indexes a note that has no chunks."""
+
     def old_events(self, space: int, before_ms: int) -> int:
         """The last event of that part of the chain's beginning which is older than a time; 0 if there is none."""
 

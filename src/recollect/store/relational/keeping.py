@@ -8,11 +8,12 @@ from contextlib import AbstractContextManager, nullcontext
 
 from recollect import audit
 from recollect.policies import Hidden, Weight
-from recollect.store import Operation
-from recollect.store.relational.base import Chains, Engine
+from recollect.store import SEARCHABLE, Operation
+from recollect.store.relational.base import Chains, ChunkOwner, Engine, scope_of
 from recollect.store.relational.rows import NOTE_FROM, NOTE_SELECT, batches, marks, note_of
-from recollect.types import Link, Note
+from recollect.types import ChunkDraft, Link, Note
 
+_FOUND = sorted(SEARCHABLE)
 _WEIGHTS = (
     "select n.id, n.space, n.bytes, n.kind, n.pinned, n.session, n.created_ms, u.last_access_ms from notes n "
     "left join note_use u on u.space = n.space and u.note_id = n.id where n.state = 'live'"
@@ -108,6 +109,32 @@ class Keeping(Engine):
             (*after, limit),
         )
         return [(*row[:4], bytes(row[4])) for row in rows]
+
+    def said(self, after: int, limit: int) -> list[tuple[int, str, str]]:
+        sql = "select id, text, content_hash from turns where id > ? order by id limit ?"
+        return [(id, text, hash_) for id, text, hash_ in self._rows(sql, (after, limit))]
+
+    def slices(self, after: int, limit: int) -> list[tuple[int, int, str, int, str, str, str, str]]:
+        rows = self._rows(
+            "select id, space, case when note_id is not null then 'note' when turn_id is not null then 'turn' "
+            "else 'file' end, coalesce(note_id, turn_id, file_id), context, content, hash, terms from chunks "
+            "where id > ? order by id limit ?",
+            (after, limit),
+        )
+        return [(*row[:7], row[7]) for row in rows]
+
+    def unsearchable(self) -> list[tuple[int, int]]:
+        rows = self._rows(
+            f"select n.space, n.id from notes n where n.state in ({marks(_FOUND)}) and not exists "
+            "(select 1 from chunks c where c.space = n.space and c.note_id = n.id)",
+            _FOUND,
+        )
+        return [(space, note_id) for space, note_id in rows]
+
+    def give_chunks(self, space: int, note: Note, chunks: Sequence[ChunkDraft]) -> None:
+        owner = ChunkOwner("note", note.id, scope_of(space, note.state), note.trusted, note.created_ms, chunks)
+        with self.transaction([space]):
+            self._insert_chunks(space, [owner])
 
     def old_events(self, space: int, before_ms: int) -> int:
         """The last event of the beginning of the chain that is all older; 0 if there is none."""

@@ -86,4 +86,7 @@ class Numbers(Engine):
             "and not exists (select 1 from chunks c where c.space = n.space and c.note_id = n.id)",
             _STATES,
         )[0][0]
-        return Finding("searchable", not count, f"{count} notes have no chunks" if count else "every note can be found")
+        return Finding(
+            "searchable", not count, f"{count} notes have no chunks" if count else "every note can be found",
+            "`recollect doctor --fix` indexes them" if count else "", fixable=True,
+        )  # fmt: skip

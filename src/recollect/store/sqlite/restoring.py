@@ -56,7 +56,7 @@ def put_in_place(staged: Path, path: Path, aside: Path) -> Path | None:
     try:
         connection = open_connection(path, busy_seconds=1.0, durability="full")
     except StoreCorrupt:
-        return _move_away(staged, path)
+        return move_away(staged, path)
     return _replace_inside(connection, staged, path, aside)
 
 
@@ -105,7 +105,7 @@ def _set_aside(connection: apsw.Connection, aside: Path) -> None:
         copy.close()
 
 
-def _move_away(staged: Path, path: Path) -> Path:
+def move_away(staged: Path, path: Path) -> Path:
     """The logs first: a log that stayed would be applied to the file that comes."""
     for number in range(1000):
         aside = path.with_name(f"{path.name}.damaged-{number}")

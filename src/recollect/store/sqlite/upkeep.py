@@ -13,6 +13,10 @@ from recollect.store.relational.numbers import Numbers
 from recollect.store.sqlite.connect import explain, translated
 from recollect.types import Finding
 
+_MISFITS = (
+    "from vectors v left join models m on m.id = v.model left join chunks c on c.id = v.chunk_id "
+    "where c.id is null or m.id is null or length(v.vector) <> 4 * m.dims or c.space <> v.space"
+)
 SCRUB_SECONDS = 3.0  # how long an erasure waits for readers before it says that it is pending
 
 
@@ -42,7 +46,14 @@ class SqliteUpkeep(Numbers):
     # -- checks ---------------------------------------------------------------------------------------------------
 
     def check(self) -> list[Finding]:
-        return [self._integrity(), self._index_drift(), self._sizes(), self._orphans(), self._permissions()]
+        return [
+            self._integrity(),
+            self._index_drift(),
+            self._sizes(),
+            self._orphans(),
+            self._vectors(),
+            self._permissions(),
+        ]
 
     def _integrity(self) -> Finding:
         rows = [row[0] for row in self._rows("pragma integrity_check(20)")]
@@ -73,6 +84,12 @@ class SqliteUpkeep(Numbers):
             "sizes", not rows, f"{len(rows)} spaces have wrong totals" if rows else "totals are right", fixable=True
         )
 
+    def _vectors(self) -> Finding:
+        """Each of its chunk and of its model's size; what a chunk still lacks is work, not a fault."""
+        bad = self._rows(f"select count(*) {_MISFITS}")[0][0]
+        detail = f"{bad} vectors fit no chunk or model" if bad else "every vector has its chunk and its model"
+        return Finding("vectors", not bad, detail, "`recollect doctor --fix` makes them anew" if bad else "", True)
+
     def _permissions(self) -> Finding:
         if os.name != "posix":
             return Finding("permissions", True, "left to the system")
@@ -96,6 +113,10 @@ class SqliteUpkeep(Numbers):
                 with self.transaction([]):
                     self._rows("insert into chunks_fts (chunks_fts) values ('rebuild')")
                 done.append("rebuilt the keyword index")
+            elif finding.check == "vectors":
+                with self.transaction([]):
+                    self._rows(f"delete from vectors where change in (select v.change {_MISFITS})")
+                done.append("removed vectors that fit nothing; they are made anew")
             elif finding.check == "sizes":
                 self._recount()
                 done.append("recounted the spaces")

@@ -6,7 +6,7 @@ from recollect import audit
 from recollect.policies import Hidden
 from recollect.store import Use
 from recollect.testing.contract.rules import Rules
-from recollect.testing.room import MakeStore, Room, operation
+from recollect.testing.room import MakeStore, Room, chunk, operation
 from recollect.types import Link
 
 
@@ -152,3 +152,30 @@ class KeepingRules(Rules):
         assert len(room.find("apple")) == 5
         assert [finding for finding in room.store.check() if not finding.ok] == []
         assert room.store.compact() >= 0
+
+    def test_turns_and_slices_are_read_in_pages(self, room: Room) -> None:
+        """For whoever compares them with their hashes."""
+        made = room.add("apple", [chunk("apple", "fruit")])
+        first, second = room.say(room.session(), "one", "two")
+        store = room.store
+        said = [*store.said(0, 1), *store.said(first, 10)]
+        assert said == [(first, "one", audit.content_hash("one")), (second, "two", audit.content_hash("two"))]
+        slices = [*store.slices(0, 1), *store.slices(1, 10)]
+        assert [row[1:7] for row in slices] == [
+            (room.id, "note", made.id, "fruit", "apple", audit.content_hash("apple")),
+            (room.id, "turn", first, "", "one", audit.content_hash("one")),
+            (room.id, "turn", second, "", "two", audit.content_hash("two")),
+        ]
+        assert [row[7] for row in slices] == ["apple", "one", "two"]
+
+    def test_a_note_that_lost_its_chunks_gets_new_ones(self, room: Room) -> None:
+        """Without a new revision or event: what is derived has no history."""
+        made = room.add("apple", [])
+        hidden = room.add("banana", [])
+        room.change(hidden, verb="delete", state="deleted", keep_chunks=True)
+        events = room.store.events([room.id])
+        assert room.store.unsearchable() == [(room.id, made.id)]
+        room.store.give_chunks(room.id, made, [chunk("apple")])
+        assert room.store.unsearchable() == []
+        assert room.find("apple") == {"apple"}
+        assert (room.store.events([room.id]), room.get(made.uid)) == (events, made)

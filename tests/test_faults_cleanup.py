@@ -1,0 +1,62 @@
+"""A clean-up that is killed happened whole or not at all."""
+
+import random
+import shutil
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from faults import SCALE
+from faults.model import SPACE
+from faults.processes import ended, start, tell, wait_ready
+from recollect import Draft, Memory
+from recollect.types import STATES
+
+pytestmark = pytest.mark.slow
+KILLS = 100 * SCALE
+AT_ONCE = 5
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = tmp_path_factory.mktemp("template") / "memory.db"
+    with Memory(store, space=SPACE) as memory:
+        memory.add_many(
+            Draft(f"note {number} about {number % 7} and {number % 11}", pinned=number < 20) for number in range(600)
+        )
+    return store
+
+
+def test_a_killed_cleanup_leaves_before_or_after_and_nothing_between(template: Path, tmp_path: Path) -> None:
+    dice = random.Random(5)
+    outcomes: Counter[str] = Counter()
+    for number in range(KILLS // AT_ONCE):
+        stores = [tmp_path / f"{number}-{one}" / "memory.db" for one in range(AT_ONCE)]
+        for store in stores:
+            store.parent.mkdir()
+            shutil.copy(template, store)
+            store.chmod(0o600)
+        workers = [start("faults.cleaner", store, tmp_path / "home", 500) for store in stores]
+        with ended(workers):
+            wait_ready(workers)
+            for worker in workers:
+                tell([worker], "go")
+                time.sleep(dice.uniform(0.0, 0.25))
+                worker.kill()
+        for store in stores:
+            outcomes[_judge(store)] += 1
+            shutil.rmtree(store.parent)
+    print(f"{KILLS} kills: {dict(outcomes)}")
+    assert outcomes["before"] > KILLS // 20
+
+
+def _judge(store: Path) -> str:
+    with Memory(store, space=SPACE) as memory:
+        states = Counter(note.state for note in memory.list(limit=1000, states=STATES))
+        assert all(finding.ok for finding in memory.check())
+        assert len(memory.list(limit=100, pinned=True)) == 20
+        assert memory.stats()["chunks"] == states["live"]
+        assert states in (Counter(live=600), Counter(live=425, evicted=175)), states
+        return "before" if states["live"] == 600 else "after"
