@@ -23,7 +23,7 @@ FLOORS = {
     "memory": "memory plugins testing",
     "pipelines": (
         "write search showing evaluation dailylog watching background rechunking index context upkeep "
-        "summary tools spaces conversation embedding filters transfer undo past backup "
+        "summary tools spaces capture conversation embedding filters transfer undo past backup "
     ),
     "engines": "store vectors embed readers config config_edit files project repository",
     "vocabulary": "values types errors ids audit text fence rank policies",

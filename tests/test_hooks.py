@@ -233,7 +233,7 @@ def test_junk_is_met_with_silence(junk: bytes, home: Path, project: Path) -> Non
 
 
 def test_unknown_agents_and_events_are_met_with_silence(home: Path, project: Path) -> None:
-    for agent, event in (("nobody", "stop"), ("claude-code", "Unheard"), ("codex", "PostToolUse"), ("", "")):
+    for agent, event in (("nobody", "stop"), ("claude-code", "Unheard"), ("codex", "PreToolUse"), ("", "")):
         assert hook(home, agent, event, b"{}", folder=project) == (0, "", "")
     assert not home.exists()
 

@@ -156,6 +156,24 @@ class Memory:
         added = self._added(op, space, prepared, self._store.apply(op, space.id, changes))
         return self._logged(added) if self.settings.daily_log else added
 
+    def capture(self, output: str, *, agent: str = "", session: str | None = None) -> Sequence[Added]:
+        """Remembers what is worth keeping of an agent's output: a note for each part that is long enough."""
+        from recollect.capture import from_output
+
+        drafts = from_output(output, agent or self.actor, session)
+        return self.add_many(drafts) if drafts else ()
+
+    def capture_call(
+        self, tool: str, arguments: Mapping[str, Any], result: Any = None, *, agent: str = "",
+        session: str | None = None,
+    ) -> Added | None:  # fmt: skip
+        """Remembers a tool call that changed something; None for one that only looked, failed or was just told."""
+        from recollect.capture import CALL_TAG, LAST_TITLES, from_call
+
+        titles = {note.title for note in self.list(limit=LAST_TITLES, tags=[CALL_TAG])}
+        draft = from_call(tool, arguments, result, agent or self.actor, titles, session)
+        return self.add_many([draft])[0] if draft is not None else None
+
     def _added(self, op: Operation, space: Space, prepared: Sequence[Any], applied: Sequence[Any]) -> Sequence[Added]:
         """The notes as stored; an insert is already in our hands, only duplicates are read."""
         twins = [Ref("note", done.id, None) for done in applied if done.duplicate]

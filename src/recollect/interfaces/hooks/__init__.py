@@ -35,10 +35,11 @@ def _run(arguments: Sequence[str]) -> None:
     event = happening(agent, arguments[1] if len(arguments) > 1 else "", given, os.environ)
     if event is None or switched_off(event.folder):
         return
-    if event.event == "stop":
+    if event.event in ("stop", "tool"):
         from recollect.interfaces.hooks.spool import put
 
-        put(event)  # after every answer of the agent: as quick as can be, done by a later hook or server
+        if event.transcript or event.said or event.tool:
+            put(event)  # after every answer and call of the agent: as quick as can be, done by a later hook or server
         answer = shaped(event, "")
     else:
         from recollect.interfaces.hooks.acting import act

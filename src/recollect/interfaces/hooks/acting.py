@@ -105,7 +105,9 @@ def _capture_if_small(event: Happening) -> None:
 def capture(event: Happening) -> None:
     """Stores what is new; for the end of a session also its summary."""
     with _memory(event, create=True) as memory:
-        if event.transcript:
+        if event.event == "tool":
+            _store_call(memory, event)
+        elif event.transcript:
             _read_transcript(memory, event)
         else:
             _store_said(memory, event)
@@ -144,6 +146,18 @@ def _store_said(memory: Memory, event: Happening) -> None:
     if turns and event.key:
         memory.add_turns(memory.start_session(event.key, agent=event.agent), turns)
         status.note(event.agent, event=event.event, captured=event.key)
+
+
+def _store_call(memory: Memory, event: Happening) -> None:
+    try:
+        arguments, result = json.loads(event.arguments or "{}"), json.loads(event.result or "null")
+    except ValueError:
+        return
+    given = arguments if isinstance(arguments, dict) else {"input": arguments}
+    found = _session(memory, event)
+    kept = memory.capture_call(event.tool, given, result, agent=event.agent, session=found.uid if found else None)
+    if kept is not None:
+        status.note(event.agent, event=event.event, captured=event.key or event.tool)
 
 
 def _record(event: Happening, speaker: str, text: str) -> str:

@@ -11,26 +11,27 @@ from typing import Any
 
 from recollect.values import value
 
-EVENTS = ("session-start", "prompt", "stop", "pre-compact", "session-end")
+EVENTS = ("session-start", "prompt", "tool", "stop", "pre-compact", "session-end")
+MOST_OF_A_CALL = 200_000
 _KEY = re.compile(r"[A-Za-z0-9_.:-]{1,200}")
 
 # host: its event → ours
 _NAMES: dict[str, dict[str, str]] = {
     "claude-code": {
-        "SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop", "PreCompact": "pre-compact",
-        "SessionEnd": "session-end",
+        "SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop",
+        "PostToolUse": "tool", "PreCompact": "pre-compact", "SessionEnd": "session-end",
     },
     "codex": {
-        "SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop", "PreCompact": "pre-compact",
-        "SessionEnd": "session-end",
+        "SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop",
+        "PostToolUse": "tool", "PreCompact": "pre-compact", "SessionEnd": "session-end",
     },
     "gemini": {
-        "SessionStart": "session-start", "BeforeAgent": "prompt", "AfterAgent": "stop", "PreCompress": "pre-compact",
-        "SessionEnd": "session-end",
+        "SessionStart": "session-start", "BeforeAgent": "prompt", "AfterAgent": "stop",
+        "AfterTool": "tool", "PreCompress": "pre-compact", "SessionEnd": "session-end",
     },
     "cursor": {
-        "sessionStart": "session-start", "beforeSubmitPrompt": "prompt", "stop": "stop", "preCompact": "pre-compact",
-        "sessionEnd": "session-end",
+        "sessionStart": "session-start", "beforeSubmitPrompt": "prompt", "stop": "stop",
+        "postToolUse": "tool", "preCompact": "pre-compact", "sessionEnd": "session-end",
     },
 }  # fmt: skip
 AGENTS = tuple(_NAMES)
@@ -51,6 +52,9 @@ class Happening:
     transcript: str = ""
     source: str = ""
     turn: str = ""
+    tool: str = ""
+    arguments: str = ""
+    result: str = ""
 
 
 def happening(agent: str, event: str, given: Mapping[str, Any], environ: Mapping[str, str]) -> Happening | None:
@@ -64,7 +68,9 @@ def happening(agent: str, event: str, given: Mapping[str, Any], environ: Mapping
         agent=agent, event=named, key=_key(given), folder=_folder(given, environ), prompt=_text(given, "prompt"),
         said=_text(given, "last_assistant_message") or _text(given, "prompt_response"),
         transcript=_text(given, "transcript_path"), source=_text(given, "source"),
-        turn=_text(given, "turn_id") or _text(given, "generation_id"),
+        turn=_text(given, "turn_id") or _text(given, "generation_id"), tool=_text(given, "tool_name"),
+        arguments=_packed(given.get("tool_input")),
+        result=_packed(given.get("tool_response", given.get("tool_output"))),
     )  # fmt: skip
 
 
@@ -105,6 +111,15 @@ def _folder(given: Mapping[str, Any], environ: Mapping[str, str]) -> str:
         if candidate and os.path.isabs(candidate) and os.path.isdir(candidate):  # noqa: PTH112, PTH117
             return candidate
     return os.getcwd()  # noqa: PTH109
+
+
+def _packed(part: Any) -> str:
+    """What a tool was given or said, as JSON; too much of it is as good as none."""
+    try:
+        text = json.dumps(part)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    return text if part is not None and len(text) <= MOST_OF_A_CALL else ""
 
 
 def _text(given: Mapping[str, Any], name: str) -> str:

@@ -67,7 +67,7 @@ def _waiting(large: bool) -> Iterator[tuple[Happening, list[Path]]]:
         if event is None:
             _set_aside([file])
             continue
-        same = (event.agent, event.transcript) if event.transcript else (file.name,)
+        same = (event.agent, event.transcript) if event.transcript and event.event != "tool" else (file.name,)
         found[same] = (event, [*found.get(same, (event, []))[1], file])
     yield from found.values()
 
@@ -82,6 +82,6 @@ def _set_aside(files: list[Path]) -> None:
 def _read(file: Path) -> Happening | None:
     try:
         given = json.loads(file.read_bytes())
-        return Happening(**{field.name: str(given[field.name]) for field in fields(Happening)})
+        return Happening(**{field.name: str(given.get(field.name, "")) for field in fields(Happening)})
     except (OSError, ValueError, KeyError, TypeError):
         return None
