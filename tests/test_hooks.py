@@ -357,6 +357,33 @@ def test_hooks_at_once_lose_nothing(home: Path, project: Path) -> None:
         assert memory.stats()["turns"] == 12 and len([found for found in memory.sessions() if found.turns]) == 6
 
 
+def test_a_host_may_call_the_server_instead_of_the_command(
+    home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import anyio
+    from mcp import Client
+
+    from recollect.interfaces.mcp.server import build
+
+    monkeypatch.setenv("RECOLLECT_HOME", str(home))
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    host = Host("claude-code", home, project)
+    host.say(*SAID[0])
+
+    async def run() -> str:
+        with Memory(home / "memory.db") as memory:
+            async with Client(build(lambda: memory, "hooks")) as client:
+                given = {"agent": "claude-code", "cwd": str(project)}
+                ended = {"event": "session-end", "session_id": host.key, "transcript_path": str(host.transcript)}
+                await client.call_tool("memory_hook", given | ended)
+                started = await client.call_tool(
+                    "memory_hook", given | {"event": "session-start", "session_id": "next"}
+                )
+                return str(getattr(started.content[0], "text", ""))
+
+    assert "index on invoices" in context_in("claude-code", anyio.run(run))
+
+
 # -- summaries ---------------------------------------------------------------------------------------------------------
 
 
