@@ -416,6 +416,7 @@ def test_pairs_are_pruned_at_the_end_by_the_storage_block(tmp_path: Path) -> Non
         ('{\n"mcpServers": {\n"a": {"command": "x",}\n}}', 3, ""),
         ('{"servers_": {}}', 1, "no mcpServers"),
         ('{\n"mcpServers": {\n"a__b": {"command": "x"}}}', 3, "no name"),
+        ('{\n"mcpServers": {\n"a_": {"command": "x"}}}', 3, "no name"),
         ('{\n"mcpServers": {\n"a": {}}}', 3, "either a command or a url"),
         ('{\n"mcpServers": {\n"a": {"command": "x", "url": "y"}}}', 3, "either a command or a url"),
         ('{\n"mcpServers": {\n"a": {"command": "x",\n "args": "y"}}}', 4, "no list"),

@@ -86,8 +86,10 @@ class _Reader:
         return one.get("enabled", True) is not False and one.get("disabled", False) is not True
 
     def server(self, name: str, one: Mapping[str, Any]) -> ServerConfig:
-        if not _NAME.fullmatch(name) or SEPARATOR in name:
-            self.refuse(name, f"{name[:70]!r} is no name for a server", "letters, digits, - and _, but no double _")
+        if not _NAME.fullmatch(name) or SEPARATOR in f"{name}_":  # where a name ends must be plain in server__tool
+            self.refuse(
+                name, f"{name[:70]!r} is no name for a server", "letters, digits, - and _; no double _, none at the end"
+            )
         unknown = [key for key in one if key not in _SERVER_KEYS]
         if unknown:
             self.refuse(
