@@ -17,6 +17,11 @@ from recollect import InvalidInput, Memory, StoreBusy, load_settings
 from recollect.config import DOCS
 
 TESTED: set[str] = set()
+# Settings whose effect has a suite of its own, and which.
+ELSEWHERE = {
+    "tool_learning": "test_tools.py", "max_notes": "test_cleanup.py", "max_bytes": "test_cleanup.py",
+    "evicted_grace_days": "test_cleanup.py", "auto_backups": "test_cleanup.py", "audit_key_file": "test_verify.py",
+}  # fmt: skip
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
@@ -111,7 +116,7 @@ def test_limits_refuse_what_is_too_much(home: Path) -> None:
 def test_chunks_are_as_large_as_the_settings_say(home: Path) -> None:
     text = "\n".join(f"line {n} of a long text about nothing in particular" for n in range(100))
     counts = []
-    for number, (tokens, overlap) in enumerate(((256, 0), (64, 0), (64, 30))):
+    for number, (tokens, overlap) in enumerate(((256, 0), (128, 0), (128, 60))):
         with opened(home, space=f"s{number}", chunk_tokens=tokens, chunk_overlap=overlap) as memory:
             memory.add(text)
             counts.append(memory.stats()["chunks"])
@@ -146,6 +151,23 @@ def test_a_deadline_of_almost_nothing_leaves_vectors_owed(home: Path) -> None:
     with opened(home, search_deadline_ms=1) as memory:
         memory.add_many([f"zeppelin {n} " + "over the lake " * 20 for n in range(40)])
         assert 0 < memory.search("zeppelin").pending < 40
+
+
+@effect("history_days")
+def test_history_is_kept_as_long_as_the_setting_says(home: Path) -> None:
+    """Beyond the newest twenty versions, which are always kept. Time passes in steps: a jump would not be believed."""
+    for days, kept in ((400, 25), (30, 20)):
+        clock = [1_700_000_000_000]
+        settings = replace(load_settings(home=home, space=f"s{days}"), history_days=days)
+        with Memory(home / f"{days}.db", settings=settings, clock=lambda now=clock: now[0]) as memory:  # type: ignore[misc]
+            note = memory.add("version 0")
+            for number in range(25):
+                memory.update(note, content=f"version {number + 1}")
+            for number in range(40):
+                clock[0] += 2 * 86_400_000
+                memory.add(f"day {number}")
+            memory.cleanup()
+            assert len(memory.history(note)) == kept
 
 
 class Service(BaseHTTPRequestHandler):
@@ -207,5 +229,7 @@ def test_log_level_decides_what_background_work_tells(home: Path, caplog: pytest
 
 
 def test_no_setting_is_left_out() -> None:
-    assert set(DOCS) - TESTED == set()
+    assert set(DOCS) - TESTED == set(ELSEWHERE)
     assert {field.name for field in fields(load_settings())} >= TESTED
+    for name, suite in ELSEWHERE.items():
+        assert name in Path(__file__).with_name(suite).read_text(encoding="utf-8"), f"{suite} does not mention {name}"

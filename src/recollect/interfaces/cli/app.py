@@ -43,7 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "Write notes to a file."),
     "import": ("importing", "Take in notes that export wrote."),
     "backup": ("backup", "Copy the whole store, list copies, bring one back."),
-    "tools": ("tools", "Keep tools, find the one that fits a request, learn from what worked."),
+    "tools": ("tools", "Keep tools, find the one that fits a request, and learn from what worked."),
     "reindex": ("reindexing", "Bring what is derived from notes, turns and files up to date."),
     "eval": ("evaluating", "Measure search on your own notes."),
     "forget": ("forgetting", "Remove every trace of notes, sessions, a source or a word."),
