@@ -445,3 +445,56 @@ def test_an_erasure_says_that_it_is_pending_while_a_reader_holds_old_pages(tmp_p
             assert not memory.erase([memory.add("another word")])["pending"]
         held = _bytes_of(tmp_path).lower()
         assert [word for word in WORDS if word in held] == []
+
+
+# -- where the file lies --------------------------------------------------------------------------------------------
+
+MOUNTS = """\
+/dev/vda / ext4 rw 0 0
+server:/home /mnt/home nfs4 rw 0 0
+//nas/share /mnt/my\\040share cifs rw 0 0
+/dev/vdb /mnt/home/local ext4 rw 0 0
+drvfs /mnt/c 9p rw 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [("/home/ana", ""), ("/mnt/home", "nfs4"), ("/mnt/home/ana", "nfs4"), ("/mnt/homeless", ""), ("/mnt/c/x", "9p"),
+     ("/mnt/my share/x", "cifs"), ("/mnt/home/local/x", "ext4")],
+)  # fmt: skip
+def test_the_innermost_mount_says_what_a_folder_is_on(folder: str, kind: str) -> None:
+    from recollect.store.sqlite.places import file_system
+
+    assert file_system(folder, MOUNTS) == kind
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts are listed in /proc")
+def test_a_store_on_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from recollect.store.sqlite import places
+
+    Memory(tmp_path / "memory.db", space=SPACE).close()
+    table = tmp_path / "mounts"
+    table.write_text(f"{MOUNTS}server:/x {tmp_path} nfs rw 0 0\n")
+    monkeypatch.setattr(places, "MOUNTS", str(table))
+    for name in ("memory.db", "new.db"):
+        with pytest.raises(StoreUnavailable, match="network file system") as caught:
+            Memory(tmp_path / name, space=SPACE)
+        assert "PostgreSQL" in caught.value.hint
+    assert not (tmp_path / "new.db").exists()
+
+
+@posix_only
+@pytest.mark.parametrize("how", ["replaced", "removed"])
+def test_a_file_that_was_replaced_under_us_is_noticed(tmp_path: Path, template: bytes, how: str) -> None:
+    store = tmp_path / "memory.db"
+    with Memory(store, space=SPACE) as memory:
+        memory.add("in the first file")
+        store.unlink()
+        if how == "replaced":
+            store.write_bytes(template)
+            store.chmod(0o600)
+        with pytest.raises(StoreUnavailable, match="replaced or removed"):
+            memory.add("would be lost")
+        with pytest.raises(StoreUnavailable, match="replaced or removed"):
+            memory.cleanup()

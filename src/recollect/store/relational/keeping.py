@@ -84,9 +84,10 @@ class Keeping(Engine):
 
     def chain(self, space: int) -> tuple[tuple[int, str], tuple[int, str]]:
         begin = self._rows("select value from meta where key = ?", (f"chain_begins:{space}",))
-        seq, mark = begin[0][0].split(":") if begin else ("0", audit.GENESIS)
+        seq, _, mark = begin[0][0].partition(":") if begin else ("0", "", audit.GENESIS)
         rows = self._rows("select seq, head from spaces where id = ?", (space,))
-        return (int(seq), mark), (rows[0][0], rows[0][1])
+        # A mark that cannot be read fits no event, so the chain is told to be broken.
+        return (int(seq) if seq.isdecimal() else -1, mark), (rows[0][0], rows[0][1])
 
     def images(self, after: int, limit: int) -> list[tuple[Note, bytes]]:
         rows = self._rows(f"{NOTE_SELECT}, n.salt{NOTE_FROM}where n.id > ? order by n.id limit ?", (after, limit))

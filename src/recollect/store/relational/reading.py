@@ -1,12 +1,11 @@
 """Reading notes, their history and events; every statement is bounded by the visible spaces."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from recollect.ids import Ref
 from recollect.store.relational.notes import NoteTables
-from recollect.store.relational.rows import NOTE_FROM, NOTE_SELECT, Row, batches, marks, note_clauses, note_of
+from recollect.store.relational.rows import NOTE_FROM, NOTE_SELECT, Row, batches, load, marks, note_clauses, note_of
 from recollect.types import Event, Filter, Note, Revision
 
 
@@ -57,7 +56,7 @@ class NoteReading(NoteTables):
             f"where n.uid = ? and n.space in ({marks(spaces)}) order by r.rev",
             (uid, *spaces),
         )
-        return [Revision(row[0], row[1], row[2], row[3], json.loads(row[4]), bytes(row[5]), row[6]) for row in rows]
+        return [Revision(row[0], row[1], row[2], row[3], load(row[4]), bytes(row[5]), row[6]) for row in rows]
 
     def images_at(self, spaces: Sequence[int], at_ms: int) -> dict[int, tuple[int, dict[str, Any]]]:
         rows = self._rows(
@@ -66,7 +65,7 @@ class NoteReading(NoteTables):
             "and q.at_ms > ?)",
             (*spaces, at_ms, at_ms),
         )
-        return {note_id: (rev, json.loads(image)) for note_id, rev, image in rows}
+        return {note_id: (rev, load(image)) for note_id, rev, image in rows}
 
     def salt(self, uid: str, spaces: Sequence[int]) -> bytes | None:
         rows = self._rows(f"select salt from notes where uid = ? and space in ({marks(spaces)})", (uid, *spaces))

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from recollect.errors import StoreCorrupt
 from recollect.types import TRUSTED_ORIGINS, Filter, Link, Note
 
 Row = tuple[Any, ...]
@@ -30,10 +31,21 @@ def batches(values: Sequence[Any], size: int = 500) -> Iterable[Sequence[Any]]:
 def note_of(row: Row, links: tuple[Link, ...] = ()) -> Note:
     space, *values = row
     fields = dict(zip(NOTE_COLUMNS, values, strict=True))
-    fields["tags"] = tuple(json.loads(fields["tags"])) if fields["tags"] != "[]" else ()
-    fields["metadata"] = json.loads(fields["metadata"]) if fields["metadata"] != "{}" else {}
+    fields["tags"] = tuple(load(fields["tags"])) if fields["tags"] != "[]" else ()
+    fields["metadata"] = load(fields["metadata"]) if fields["metadata"] != "{}" else {}
     fields["pinned"] = bool(fields["pinned"])
     return Note(space=space, links=links, **fields)
+
+
+def load(text: str) -> Any:
+    """What `dump` wrote; anything else is damage."""
+    try:
+        return json.loads(text)
+    except ValueError as trouble:
+        raise StoreCorrupt(
+            f"a stored value cannot be read: {trouble}",
+            hint="run `recollect doctor`; `recollect backup list` shows copies",
+        ) from trouble
 
 
 def dump(value: Any) -> str:

@@ -17,6 +17,7 @@ from recollect.store.relational import RelationalStore
 from recollect.store.relational.rows import Row
 from recollect.store.sqlite.connect import busy_handler, explain, make_store, open_connection, translated
 from recollect.store.sqlite.lanes import SqliteLanes
+from recollect.store.sqlite.places import identity, refuse_replaced
 from recollect.store.sqlite.upkeep import SqliteUpkeep
 
 __all__ = ["SqliteStore"]
@@ -70,6 +71,7 @@ class SqliteStore(SqliteLanes, SqliteUpkeep, RelationalStore):
             local.pid = os.getpid()
             local.depth = 0
             local.writing = False
+            local.opened = identity(self.path)
             with self._lock:
                 self._open.append(local.connection)
         found: apsw.Connection = local.connection
@@ -113,6 +115,7 @@ class SqliteStore(SqliteLanes, SqliteUpkeep, RelationalStore):
     @contextlib.contextmanager
     def _bracket(self, begin: str) -> Iterator[None]:
         connection, local = self._connection(), self._local
+        refuse_replaced(self.path, local.opened)
         self._rows(begin)
         local.depth = 1
         try:

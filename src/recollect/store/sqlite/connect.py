@@ -26,7 +26,7 @@ from recollect.errors import (
 )
 from recollect.files import make_private_folder, unwritable
 from recollect.store import SCHEMA_VERSION
-from recollect.store.sqlite import forking
+from recollect.store.sqlite import forking, places
 from recollect.store.sqlite.migrations import migrate
 
 APPLICATION_ID = 0x52434C54  # "RCLT"
@@ -38,6 +38,7 @@ def open_connection(path: Path, busy_seconds: float, durability: str) -> apsw.Co
     """A connection with our policy, to a file that is known to be a store of this version."""
     _check_sqlite(apsw.sqlite_lib_version())
     forking.refuse_stranded(path)
+    places.refuse_network(path)
     with translated(path):
         _drop_second_name(path)
         connection = apsw.Connection(str(path), flags=_flags(path))
@@ -63,6 +64,7 @@ def make_store(path: Path, durability: str) -> None:
     """Creates the store under a temporary name and links it into place; losing the race to another is fine."""
     with translated(path):
         make_private_folder(path.parent)
+        places.refuse_network(path)
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{random.getrandbits(32):08x}.new")
         try:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
