@@ -7,7 +7,7 @@ store's never embeds, and says what to type.
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from recollect.config import Settings
@@ -18,7 +18,8 @@ from recollect.store import Store
 if TYPE_CHECKING:
     from recollect.embed import Embedder
 
-BATCH = 8  # small, because the deadline is looked at between batches
+BATCH = 8  # texts for the model at a time; small, because the deadline is looked at in between
+GROUP = 64  # chunks for the store at a time: a commit waits for the disk
 REMEMBERED_QUERIES = 64
 
 
@@ -123,30 +124,34 @@ def embed_pending(
 ) -> int:  # fmt: skip
     done = 0
     while done < limit and (done == 0 or time.monotonic() < until):
-        work = store.pending(embedder.model, spaces, min(BATCH, limit - done))
+        work = store.pending(embedder.model, spaces, min(GROUP, limit - done))
         if not work:
             break
-        vectors = _vectors(store, embedder, work, clock(), cache_entries)
-        store.put_vectors(embedder.model, [(chunk_id, vectors[hash_]) for chunk_id, hash_, _ in work])
-        done += len(work)
+        key = (embedder.name, embedder.model, embedder.dims)
+        known = store.cached(*key, [hash_ for _, hash_, _ in work], clock()) if cache_entries else {}
+        fresh = _embedded(embedder, {hash_: text for _, hash_, text in work if hash_ not in known}, until)
+        vectors = known | fresh
+        with store.transaction([]):
+            if cache_entries and fresh:
+                store.cache(*key, fresh, clock(), cache_entries)
+            ready = [(chunk_id, vectors[hash_]) for chunk_id, hash_, _ in work if hash_ in vectors]
+            store.put_vectors(embedder.model, ready)
+        done += len(ready)
         if progress is not None:
             progress(done)
     return done
 
 
-def _vectors(
-    store: Store, embedder: "Embedder", work: Sequence[tuple[int, str, str]], now_ms: int, cache_entries: int
-) -> dict[str, bytes]:
-    """By hash, from the cache or the model."""
-    key = (embedder.name, embedder.model, embedder.dims)
-    found = store.cached(*key, [hash_ for _, hash_, _ in work], now_ms) if cache_entries else {}
-    missing = {hash_: text for _, hash_, text in work if hash_ not in found}
-    if missing:
-        rows = embedder.embed(list(missing.values()))
-        fresh = {hash_: row.astype("<f4").tobytes() for hash_, row in zip(missing, rows, strict=True)}
-        if cache_entries:
-            store.cache(*key, fresh, now_ms, cache_entries)
-        found |= fresh
+def _embedded(embedder: "Embedder", texts: Mapping[str, str], until: float) -> dict[str, bytes]:
+    """Vectors by hash: at least one batch, and as many more as the deadline lets."""
+    found: dict[str, bytes] = {}
+    hashes = list(texts)
+    for start in range(0, len(hashes), BATCH):
+        if found and time.monotonic() >= until:
+            break
+        part = hashes[start : start + BATCH]
+        rows = embedder.embed([texts[hash_] for hash_ in part])
+        found.update((hash_, row.astype("<f4").tobytes()) for hash_, row in zip(part, rows, strict=True))
     return found
 
 
