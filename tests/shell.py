@@ -36,7 +36,11 @@ class Shell:
         self.folder = folder / "work"
         self.folder.mkdir()
         self.store = self.home / "memory.db"
-        self.environ = {"RECOLLECT_HOME": str(self.home), "RECOLLECT_EMBEDDER": "none"}
+        self.environ = {
+            "RECOLLECT_HOME": str(self.home),
+            "RECOLLECT_EMBEDDER": "none",
+            "RECOLLECT_DURABILITY": "normal",
+        }
 
     def __call__(self, *args: str, stdin: bytes | None = b"", **environ: str) -> Result:
         """In this process; `stdin` None means that it is closed."""

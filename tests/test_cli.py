@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import click
 import pytest
@@ -304,6 +305,26 @@ def test_init_makes_the_folder_a_project(shell: Shell) -> None:
     assert shell("add", "after", "--json").json["space"] == "work"
     assert "already the project work" in shell("init").out
     assert shell("init", "--folder", "nowhere").code == 2
+
+
+def test_a_project_local_store_is_used_inside_the_project_and_nowhere_else(shell: Shell) -> None:
+    project = shell.folder / "garden"
+    project.mkdir()
+    shell("init", "--local", "--folder", str(project))
+    outside = shell.folder
+    shell.folder = project
+    shell.add("roses need water")
+    inside_project = project / ".recollect" / "memory.db"
+    assert inside_project.exists() and not shell.store.exists()
+    assert shell("config", "get", "store", "--json").json == {
+        "name": "store", "value": str(inside_project), "origin": "project", "doc": mock.ANY,
+    }  # fmt: skip
+    assert shell("stats", "--json").json["store"] == str(inside_project)
+    assert Path(shell("backup", "create", "--json").json["path"]).parent == shell.home / "backups"
+    other = shell.folder / "other.db"
+    assert shell("add", "named", "--store", str(other)).code == 0 and other.exists()
+    shell.folder = outside
+    assert shell("list").code == 3
 
 
 def test_settings_are_listed_read_and_written(shell: Shell) -> None:

@@ -164,12 +164,17 @@ def test_words_that_look_like_syntax_are_found(shell: Shell) -> None:
         assert [hit["id"] for hit in shell("search", "--json", "--", query).json["hits"]] == [number], query
 
 
-@settings(max_examples=40)
-@given(query=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60))
-def test_any_query_at_all_gives_an_answer(tmp_path_factory: pytest.TempPathFactory, query: str) -> None:
+@pytest.fixture(scope="module")
+def shared_shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     shell = Shell(tmp_path_factory.mktemp("fuzz"))
     shell.add("foo-bar a:b AND the kettle")
-    assert shell("search", "--json", "--", query).code == (0 if query.strip() else 2)
+    return shell
+
+
+@settings(max_examples=150)
+@given(query=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60))
+def test_any_query_at_all_gives_an_answer(shared_shell: Shell, query: str) -> None:
+    assert shared_shell("search", "--json", "--", query).code == (0 if query.strip() else 2)
 
 
 # -- stores that cannot be used ----------------------------------------------------------------------------------------

@@ -206,17 +206,21 @@ fields = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@pytest.fixture(scope="module")
+def shared_shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    return Shell(tmp_path_factory.mktemp("rows"))
+
+
+@settings(max_examples=100)
 @given(row=st.dictionaries(fields, plain_values, max_size=6))
-def test_any_row_at_all_is_imported_or_skipped_with_a_reason(
-    tmp_path_factory: pytest.TempPathFactory, row: dict[str, object]
-) -> None:
-    shell = Shell(tmp_path_factory.mktemp("rows"))
+def test_any_row_at_all_is_imported_or_skipped_with_a_reason(shared_shell: Shell, row: dict[str, object]) -> None:
+    shell = shared_shell
     lines = [json.dumps({"content": "good", **row}), '{"content": "the next one"}']
     done = shell("import", "-", "--json", stdin="\n".join(lines).encode())
     assert done.code == 0, done
-    assert done.json["imported"] + len(done.json["skipped"]) + done.json["unchanged"] == 2
-    assert shell("list", "--json", "--limit", "10").code == 0 and shell("export").code == 0
+    counts = [done.json[name] for name in ("imported", "unchanged", "updated", "restored")]
+    assert sum(counts) + len(done.json["skipped"]) == 2
+    assert shell("list", "--json", "--limit", "10").code == 0 and shell("export", "--since", "1d").code == 0
 
 
 def test_rows_are_read_from_lines_and_from_an_array() -> None:
