@@ -254,6 +254,7 @@ def test_a_locked_store_spools_and_the_next_hook_catches_up(home: Path, project:
     host.say("hello there", "Good morning to you.")
     host.hook(4)
     holder = apsw.Connection(str(home / "memory.db"))
+    holder.set_busy_timeout(5000)
     holder.execute("begin immediate")
     host.say(*SAID[0])
     started = time.monotonic()

@@ -15,8 +15,9 @@ from recollect.text.chunk import estimate_tokens
 from recollect.types import Answer, Hit, Note, Session
 from recollect.values import value
 
-# Measured on questions of one's own and of others' projects: at 0.5 a search in the wrong project injects next to
-# nothing, while most of what a search in the right one finds first is kept.
+# Measured on five collections: at 0.5 a question put to the wrong project, or to none, brings something in 0 to 13 of
+# 100 cases (at 0.4 in 12 to 30), and 54 to 93 of 100 right answers among the first three are kept. A question on the
+# right topic that nothing answers cannot be told apart this way.
 RELEVANT = 0.5
 SHARES = (
     ("scratchpad", 0.3), ("pinned", 0.4), ("relevant", 0.5), ("last session", 0.3), ("decisions", 0.3), ("recent", 0.3),

@@ -5,7 +5,7 @@ nothing is lost: restore brings notes back.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver import Context, Elicit, Resolve
@@ -20,10 +20,8 @@ from recollect.interfaces.mcp import shapes
 from recollect.interfaces.mcp.shapes import Changed, Cleaned, Deleted, Found, Got, Remembered, Stats, Timeline
 from recollect.memory import Memory
 from recollect.types import Note, Origin
+from recollect.upkeep.cleanup import Cleaned as Planned
 from recollect.values import value
-
-if TYPE_CHECKING:
-    from recollect.upkeep.cleanup import Cleaned as Planned
 
 MOST_AT_ONCE = 50
 
@@ -244,7 +242,7 @@ def can_ask(ctx: Context[Any, Any]) -> bool:
     return asked is not None and (asked.form is not None or asked.url is None)
 
 
-def what_goes(planned: "Planned") -> str:
+def what_goes(planned: Planned) -> str:
     """The question before a clean-up, with exact counts."""
     parts = [f"{_many(planned.evicted)} evicted, {planned.freed_bytes:,} bytes"]
     parts += [f"{count} {what}" for count, what in (
