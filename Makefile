@@ -8,14 +8,16 @@ VENV = .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 STRICT =
+SCALE = 10
 DATA =
 OUT = bench-quality.json
 
-.PHONY: help demo test setup lint format pin bench-writes bench-embedding bench-agents bench-quality bench-tools clean
+.PHONY: help demo test soak setup lint format pin bench-writes bench-embedding bench-agents bench-quality bench-tools clean
 
 help:
 	@echo "make demo              see it work"
 	@echo "make test [STRICT=1]   every check and test; STRICT=1 fails on skips"
+	@echo "make soak [SCALE=10]   the fault suites at a larger scale"
 	@echo "make setup             only prepare $(VENV)"
 	@echo "make lint              ruff, mypy, vulture"
 	@echo "make format            rewrite the source in the house style"
@@ -43,6 +45,10 @@ test: $(READY)
 	echo "== slow tests"; \
 	$(BIN)/python -m pytest -m slow || [ $$? -eq 5 ]; \
 	echo "make test: every check and suite passed in $$(( $$(date +%s) - started )) s"
+
+# Hours at full size: SCALE=10 is 1,000 kills, 2,000 power cuts and 2,000 damaged files; SCALE=25 is 5,000 power cuts.
+soak: $(READY)
+	RECOLLECT_FAULT_SCALE=$(SCALE) $(BIN)/python -m pytest -s -o timeout=86400 tests/test_faults_*.py tests/test_store_model.py
 
 setup: $(READY)
 

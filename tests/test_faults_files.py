@@ -287,11 +287,11 @@ class SmallDisk(Disk):
 
 
 @contextlib.contextmanager
-def _small_mount(folder: Path) -> Iterator[bool]:
-    """A real file system of 2 MB, where the machine lets us make one."""
+def _small_mount(folder: Path, size: str = "2m") -> Iterator[bool]:
+    """A real file system of so much, where the machine lets us make one."""
     folder.mkdir()
     mount = shutil.which("mount") if sys.platform == "linux" and os.getuid() == 0 else None
-    done = mount and subprocess.run([mount, "-t", "tmpfs", "-o", "size=2m", "recollect-test", folder], check=False)
+    done = mount and subprocess.run([mount, "-t", "tmpfs", "-o", f"size={size}", "recollect-test", folder], check=False)
     if not done or done.returncode:
         yield False
         return
@@ -318,6 +318,30 @@ def test_on_a_full_disk_reading_goes_on_and_writing_comes_back_with_the_room(tmp
         assert answers["full"] == "StoreFull"
         ballast.unlink()
         _check_fill(store, answers)
+
+
+@posix_only
+def test_on_a_full_disk_deleting_still_works_and_makes_room(tmp_path: Path) -> None:
+    with _small_mount(tmp_path / "small", size="40m") as mounted:
+        if not mounted:
+            pytest.skip("this machine lets us mount no file system")
+        store, stuffing = tmp_path / "small" / "memory.db", tmp_path / "small" / "stuffing"
+        with Memory(store, space=SPACE, settings=load_settings(home=tmp_path / "home")) as memory:
+            memory.add_many(f"note {number} {'words of it ' * 200}" for number in range(900))
+            memory.cleanup()
+            assert (tmp_path / "small" / "memory.db-ballast").stat().st_size == 1_000_000
+            with contextlib.suppress(OSError), stuffing.open("wb", buffering=0) as stream:
+                while stream.write(b"x" * 4096) == 4096:
+                    pass
+            with pytest.raises(StoreUnavailable):
+                memory.add_many(f"more {number} {'words of it ' * 200}" for number in range(100))
+            for note in memory.list(limit=20):
+                memory.delete(note)
+            assert not (tmp_path / "small" / "memory.db-ballast").exists()
+            assert len(memory.list(limit=1000)) == 880
+            memory.add("room for a short note again")
+        with Memory(store, space=SPACE) as memory:
+            assert all(finding.ok for finding in memory.check())
 
 
 # -- time -----------------------------------------------------------------------------------------------------------

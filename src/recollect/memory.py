@@ -8,11 +8,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect import spaces as placing
 from recollect.config import Settings, load_settings
-from recollect.errors import InvalidInput, NotFound, StoreCorrupt
+from recollect.errors import InvalidInput, NotFound, StoreCorrupt, StoreFull
 from recollect.filters import make_filter
 from recollect.ids import Ref, new_uid, now_ms, parse_ref
 from recollect.store import Operation, Use
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from recollect.upkeep.verify import Verified
 
 Reference = int | str | Note
+T = TypeVar("T")
 BULK = 100  # more notes than this at once are preceded by a copy of the store
 
 
@@ -325,7 +326,7 @@ class Memory:
         note = self._note(ref)
         if note.state == "deleted":
             raise NotFound(f"note {note.id} is already deleted", hint=f"`recollect restore {note.id}` brings it back")
-        return self._change(note, "delete", {"state": "deleted"}, note.rev)
+        return self._with_room(lambda: self._change(note, "delete", {"state": "deleted"}, note.rev))
 
     def restore(self, ref: Reference) -> Note:
         """Makes a hidden note live again."""
@@ -391,7 +392,9 @@ class Memory:
         notes = tuple(Ref("note", self._note_anyway(ref).id, None) for ref in refs)
         wish = forgetting.Wish(notes, tuple(self.session(one).uid for one in sessions), tuple(sources), query, since_ms)
         op = self._operation("erase")
-        return forgetting.forget(self._store, self.settings, self._visible(), wish, op, self._limits, dry_run)
+        return self._with_room(
+            lambda: forgetting.forget(self._store, self.settings, self._visible(), wish, op, self._limits, dry_run)
+        )
 
     def _note_anyway(self, ref: Reference) -> Note:
         """A note whose text no longer has its hash can still be erased."""
@@ -624,7 +627,8 @@ class Memory:
         from recollect.upkeep import cleanup
 
         wanted = cleanup.rules(self.settings, max_notes, max_bytes, force)
-        return cleanup.run(self._store, self.settings, wanted, self._operation("cleanup"), self._limits, dry_run)
+        op = self._operation("cleanup")
+        return self._with_room(lambda: cleanup.run(self._store, self.settings, wanted, op, self._limits, dry_run))
 
     def upkeep(self) -> "Cleaned | None":
         """What long-lived processes call at start, at shutdown and now and then: cleans up if a run is due.
@@ -661,6 +665,15 @@ class Memory:
         return repair(self._store, self._limits, self._operation("repair"))
 
     # -- inside ---------------------------------------------------------------------------------------------------
+
+    def _with_room(self, work: Callable[[], T]) -> T:
+        """What frees room must be possible on a full disk: then what was kept for that is given up."""
+        try:
+            return work()
+        except StoreFull:
+            if not self._store.make_room():
+                raise
+            return work()
 
     def _copy_before(self, why: str, notes: int, op: Operation) -> None:
         """A verified copy before many notes change at once."""

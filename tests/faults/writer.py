@@ -10,6 +10,7 @@ from pathlib import Path
 from faults.journal import Journal
 from faults.model import SPACE, Author, perform
 from recollect import Memory
+from recollect.config import load_settings
 
 WEIGHTS = {"add": 6, "update": 5, "delete": 3, "undo": 4, "restore": 1, "import": 2}
 
@@ -21,7 +22,8 @@ def main(store: str, journal_path: str, world_path: str, seed: str) -> None:
     }
     author = Author(seed, world, WEIGHTS, import_sizes=(10, 40, 520))
     journal = Journal(Path(journal_path))
-    with Memory(store, space=SPACE, actor="writer") as memory:
+    copies = int(seed.endswith("0/0"))  # now and then a kill meets the copy before an import of many
+    with Memory(store, space=SPACE, actor="writer", settings=load_settings(auto_backups=copies)) as memory:
         while True:
             step = author.next_step()
             journal.intend(step)

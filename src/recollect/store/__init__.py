@@ -414,5 +414,8 @@ class Store(Protocol):
     def bulk(self) -> AbstractContextManager[None]:
         """Inside a transaction: many removals follow, and the engine may clean its index once, at the end."""
 
+    def make_room(self) -> bool:
+        """Gives up what was kept for a full disk, so that a removal can go on; False if there is nothing to give."""
+
     def compact(self) -> int:
         """Gives free room back to the system; returns how many bytes."""

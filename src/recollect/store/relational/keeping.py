@@ -183,5 +183,8 @@ class Keeping(Engine):
     def bulk(self) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def make_room(self) -> bool:
+        return False
+
     def compact(self) -> int:
         return 0  # the server does that by itself

@@ -15,7 +15,8 @@ from recollect import audit
 from recollect.store.relational.rows import NOTE_COLUMNS
 from recollect.values import value
 
-BLIND = 100_000  # ids to try when the file no longer says how many it handed out
+BYTES_PER_ID = 16  # ids are handed out in small batches and some are never used; no file has more than this many
+_LAST = {table: f"select max(id) from {table}" for table in ("notes", "turns", "sessions", "spaces")}
 _JSON = ("tags", "metadata")
 _NOTE = f"select space, {', '.join(NOTE_COLUMNS)} from notes where id = ?"
 _LINKS = "select to_uid, kind from links where note_id = ? order by to_uid, kind"
@@ -86,10 +87,12 @@ def _spaces(connection: apsw.Connection) -> dict[int, tuple[str, str]]:
 
 
 def _most(connection: apsw.Connection, name: str) -> int:
-    rows = _asked(connection, "select value from counters where name = ?", (name,))
-    if rows is None:
-        return BLIND
-    return min(int(rows[0][0]), 100_000_000) if rows and isinstance(rows[0][0], int) else 0
+    """The highest id worth trying: what the table or the counter says, and never more than the file has room for."""
+    room = Path(connection.db_filename("main")).stat().st_size // BYTES_PER_ID
+    last = _asked(connection, _LAST[name], ())
+    given = _asked(connection, "select value from counters where name = ?", (name,))
+    told = [rows[0][0] for rows in (last, given) if rows and isinstance(rows[0][0], int)]
+    return min([room, *told])
 
 
 def _rows(connection: apsw.Connection, sql: str, most: int, lost: list[int]) -> Iterator[tuple[Any, ...]]:

@@ -10,6 +10,7 @@ import apsw
 from recollect.errors import StoreCorrupt, StoreUnavailable
 from recollect.store import Use
 from recollect.store.relational.numbers import Numbers
+from recollect.store.sqlite import ballast
 from recollect.store.sqlite.connect import explain, translated
 from recollect.types import Finding
 
@@ -167,7 +168,17 @@ class SqliteUpkeep(Numbers):
         self._rows("pragma incremental_vacuum")
         with contextlib.suppress(StoreUnavailable):  # a reader keeps the log: it is emptied another time
             self._rows("pragma wal_checkpoint(truncate)")
+        ballast.lay(self.path)
         return before - self._pages()
+
+    def make_room(self) -> bool:
+        """The ballast, and what the log holds that is in the file by now."""
+        given = ballast.give_up(self.path)
+        log = Path(f"{self.path}-wal")
+        before = log.stat().st_size if log.exists() else 0
+        with contextlib.suppress(StoreUnavailable):
+            self._rows("pragma wal_checkpoint(truncate)")
+        return given or (log.stat().st_size if log.exists() else 0) < before
 
     def _pages(self) -> int:
         connection = self._connection()
