@@ -101,6 +101,31 @@ def test_an_honest_history_verifies_after_erasure_and_retention(tmp_path: Path) 
     assert (found.ok, found.notes) == (True, 25)
 
 
+def test_a_chain_that_is_trimmed_every_day_verifies_every_day(tmp_path: Path) -> None:
+    """Versions whose own event is trimmed are spoken of again, after newer events of the same note."""
+    now = [1_800_000_000_000]
+    settings = load_settings(home=tmp_path, history_days=10)
+    with Memory(tmp_path / "memory.db", space="here", settings=settings, clock=lambda: now[0]) as memory:
+        with Memory(tmp_path / "memory.db", space="there", settings=settings, clock=lambda: now[0]) as other:
+            other.add("goes to another space")
+        first = memory.add("the first")
+        memory.merge_spaces("there", "here")
+        for day in range(40):
+            now[0] += DAY_MS
+            memory.add(f"note of day {day}")
+            if day % 8 == 0:
+                memory.update(first, content=f"changed on day {day}")
+            memory.cleanup(max_notes=30)
+            found = memory.verify()
+            assert found.ok, (day, found.problems)
+        assert found.events < 100
+    connection = apsw.Connection(str(tmp_path / "memory.db"))
+    connection.execute("delete from notes where id = (select min(id) from notes where state = 'live')")
+    connection.close()
+    with Memory(tmp_path / "memory.db", space="here", settings=settings) as memory:
+        assert "missing" in memory.verify().problems[-1]
+
+
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
     path = tmp_path / "key"

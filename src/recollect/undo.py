@@ -13,7 +13,7 @@ from recollect.store import Change, Operation, Store
 from recollect.types import Event, Note, Space
 from recollect.write import Limits, change
 
-NOT_UNDOABLE = frozenset({"erase", "purge", "anchor", "turns", "session", "rename", "space"})
+NOT_UNDOABLE = frozenset({"erase", "purge", "anchor", "trace", "turns", "session", "rename", "space"})
 BATCH = 500
 STORE_WIDE = frozenset({"evict", "expire"})  # a clean-up is of the whole store, and so is taking it back
 

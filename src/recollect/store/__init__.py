@@ -409,7 +409,8 @@ class Store(Protocol):
 
     def trim_events(self, op: Operation, space: int, seq: int) -> int:
         """Removes events up to `seq`. What they say about images that are still here is said again at the end of the
-        chain (verb `anchor`), so that every note can still be proven."""
+        chain, so that every note can still be proven: as an `anchor`, or as a `trace` where the note is in another
+        space by now."""
 
     def bulk(self) -> AbstractContextManager[None]:
         """Inside a transaction: many removals follow, and the engine may clean its index once, at the end."""

@@ -78,8 +78,9 @@ class Chain:
             self.there.pop((event.space, event.uid), None)
         elif event.rev and event.verb != "turns":
             self.digests.setdefault((event.uid, event.rev), set()).add(bytes.fromhex(event.digest))
-            if event.verb != "anchor" or (event.space, event.uid) in self.there:
-                self.there[event.space, event.uid] = event.rev
+            if event.verb != "trace":
+                newest = self.there.get((event.space, event.uid), 0)  # what is said again may be of an older version
+                self.there[event.space, event.uid] = max(newest, event.rev)
 
     def speaks_of(self, uid: str, rev: int, salt: bytes, encoded: str) -> bool:
         return bytes.fromhex(audit.digest(salt, encoded)) in self.digests.get((uid, rev), ())

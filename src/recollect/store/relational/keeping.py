@@ -24,7 +24,7 @@ _SUPERFLUOUS = (
 )
 # What an event at or before `seq` says about an image that is still here: the note as it is, or a kept version.
 _ANCHORED = (
-    "select e.uid, e.rev, e.digest from events e "
+    "select e.uid, e.rev, e.digest, n.space from events e "
     "join notes n on n.uid = e.uid and n.space in (select id from spaces) "
     "where e.space = ? and e.seq <= ? and e.verb <> 'leave' and e.rev > 0 and (n.rev = e.rev or exists "
     "(select 1 from revisions r where r.space = n.space and r.note_id = n.id and r.rev = e.rev)) order by e.seq"
@@ -149,9 +149,9 @@ class Keeping(Engine):
             if not rows:
                 return 0
             chains = Chains(self, op, [space])
-            newest = {(uid, rev): digest for uid, rev, digest in self._rows(_ANCHORED, (space, seq))}
-            for (uid, rev), digest in newest.items():
-                chains.append(space, uid, rev, digest, verb="anchor")
+            kept = {(uid, rev): (digest, home) for uid, rev, digest, home in self._rows(_ANCHORED, (space, seq))}
+            for (uid, rev), (digest, home) in kept.items():
+                chains.append(space, uid, rev, digest, verb="anchor" if home == space else "trace")
             chains.write()
             gone = self._rows("delete from events where space = ? and seq <= ? returning 1", (space, seq))
             self._rows(

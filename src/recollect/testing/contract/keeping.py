@@ -110,7 +110,7 @@ class KeepingRules(Rules):
         assert audit.broken_at(events, prev) is None
         assert (events[0].seq, events[-1].seq, events[-1].hash) == (last.seq + 1, end, head)
         assert {(event.verb, event.uid, event.rev) for event in events} == {
-            ("anchor", made.uid, 1), ("anchor", made.uid, 2), ("anchor", moved.uid, 1),
+            ("anchor", made.uid, 1), ("anchor", made.uid, 2), ("trace", moved.uid, 1),
         }  # fmt: skip
         digests = {(event.uid, event.rev): event.digest for event in events}
         salt = here.store.salt(made.uid, [here.id])
