@@ -19,10 +19,9 @@ Rules that hold for every verb:
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from recollect.ids import Ref
-from recollect.policies import Hidden, Weight
 from recollect.types import (
     Chunk,
     ChunkDraft,
@@ -37,6 +36,9 @@ from recollect.types import (
     Turn,
 )
 from recollect.values import value
+
+if TYPE_CHECKING:
+    from recollect.policies import Hidden, Weight
 
 SCHEMA_VERSION = 1
 SEARCHABLE: frozenset[str] = frozenset({"live", "superseded", "expired"})  # states whose chunks are kept
@@ -364,13 +366,13 @@ class Store(Protocol):
     def live_size(self) -> tuple[int, int]:
         """How many live notes there are in the store, and their bytes."""
 
-    def weights(self) -> list[Weight]:
+    def weights(self) -> "list[Weight]":
         """Every live note of the store, as the bounds see it."""
 
     def due(self, now_ms: int) -> list[tuple[int, int]]:
         """Live notes whose time has passed: (space, id)."""
 
-    def hidden(self) -> list[Hidden]:
+    def hidden(self) -> "list[Hidden]":
         """Every evicted or expired note."""
 
     def seen_before(self, before_ms: int) -> int | None:

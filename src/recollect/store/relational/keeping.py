@@ -5,13 +5,16 @@ Removing events never breaks a chain: a mark in `meta` says where it begins now 
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 from recollect import audit
-from recollect.policies import Hidden, Weight
 from recollect.store import SEARCHABLE, Operation
 from recollect.store.relational.base import Chains, ChunkOwner, Engine, scope_of
 from recollect.store.relational.rows import NOTE_FROM, NOTE_SELECT, batches, marks, note_of
 from recollect.types import ChunkDraft, Link, Note
+
+if TYPE_CHECKING:
+    from recollect.policies import Hidden, Weight
 
 _FOUND = sorted(SEARCHABLE)
 _WEIGHTS = (
@@ -36,7 +39,9 @@ class Keeping(Engine):
         rows = self._rows("select count(*), cast(coalesce(sum(bytes), 0) as bigint) from notes where state = 'live'")
         return rows[0][0], rows[0][1]
 
-    def weights(self) -> list[Weight]:
+    def weights(self) -> "list[Weight]":
+        from recollect.policies import Weight
+
         return [Weight(*row) for row in self._rows(_WEIGHTS)]
 
     def due(self, now_ms: int) -> list[tuple[int, int]]:
@@ -46,7 +51,9 @@ class Keeping(Engine):
         )
         return [(space, id) for space, id in rows]
 
-    def hidden(self) -> list[Hidden]:
+    def hidden(self) -> "list[Hidden]":
+        from recollect.policies import Hidden
+
         return [
             Hidden(*row)
             for row in self._rows(
