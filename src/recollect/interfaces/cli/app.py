@@ -52,7 +52,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "Check the store and repair what can be rebuilt."),
     "setup": ("agents", "Give an agent its memory."),
     "hook": ("agents", "Answer an event of an agent."),
-    "proxy": ("proxying", "Serve the tools of many MCP servers as one, offer those that fit, and learn from what works."),
+    "proxy": ("proxying", "Serve many MCP servers as one, and learn which tools work."),
     "mcp": ("serving", "Serve this memory to an agent through the Model Context Protocol."),
     "demo": ("demo", "See recollect at work on a store of its own."),
     "config": ("settings", "Show and change settings."),

@@ -15,7 +15,7 @@ from recollect.interfaces.cli.serving import _address, _shown
 @click.option("--config", metavar="FILE", required=True, help="JSON with mcpServers, and storage if you like.")
 @click.option("--http", metavar="HOST:PORT", help="Serve streamable HTTP at /mcp here, instead of stdin and stdout.")
 def proxy_command(door: Door, config: str, http: str | None) -> None:
-    """Serve the tools of many MCP servers as one, offer those that fit, and learn from what works.
+    """Serve many MCP servers as one, and learn which tools work.
 
     Over HTTP a client sends the token of the file `token` in recollect's home folder, or of RECOLLECT_TOKEN, as
     `Authorization: Bearer …`. The proxy leaves when its client closes the pipe, and takes its servers along.
