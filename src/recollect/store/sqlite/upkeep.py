@@ -10,7 +10,6 @@ import apsw
 from recollect.errors import StoreCorrupt, StoreUnavailable
 from recollect.store import Use
 from recollect.store.relational.numbers import Numbers
-from recollect.store.sqlite import ballast
 from recollect.store.sqlite.connect import explain, translated
 from recollect.types import Finding
 
@@ -168,11 +167,15 @@ class SqliteUpkeep(Numbers):
         self._rows("pragma incremental_vacuum")
         with contextlib.suppress(StoreUnavailable):  # a reader keeps the log: it is emptied another time
             self._rows("pragma wal_checkpoint(truncate)")
+        from recollect.store.sqlite import ballast
+
         ballast.lay(self.path)
         return before - self._pages()
 
     def make_room(self) -> bool:
         """The ballast, and what the log holds that is in the file by now."""
+        from recollect.store.sqlite import ballast
+
         given = ballast.give_up(self.path)
         log = Path(f"{self.path}-wal")
         before = log.stat().st_size if log.exists() else 0
