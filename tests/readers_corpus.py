@@ -24,7 +24,7 @@ def at(index: int) -> str:
 def claude(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return [{"type": "summary", "summary": "Talk about trees", "leafUuid": "u0"}] + [
         {
-            "type": role, "uuid": f"u{index}", "parentUuid": None, "sessionId": "5e55", "cwd": "/work/tree",
+            "type": role, "uuid": f"u{index}", "parentUuid": None, "sessionId": "5e55", "cwd": "/srv/tree",
             "timestamp": at(index), "isSidechain": False,
             "message": {"role": role, "content": words if role == "user" else [
                 {"type": "thinking", "thinking": "hidden"}, {"type": "text", "text": words},
@@ -36,7 +36,7 @@ def claude(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 def codex(messages: Sequence[Message]) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = [
-        {"timestamp": at(0), "type": "session_meta", "payload": {"id": "c0de", "cwd": "/work/tree", "timestamp": at(0)}}
+        {"timestamp": at(0), "type": "session_meta", "payload": {"id": "c0de", "cwd": "/srv/tree", "timestamp": at(0)}}
     ]
     for index, (role, words) in enumerate(messages):
         kind = "input_text" if role == "user" else "output_text"
@@ -73,7 +73,7 @@ def _queried(role: str, words: str) -> str:
 
 def tree(messages: Sequence[Message]) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = [
-        {"type": "session", "version": 3, "id": "7ree", "timestamp": at(0), "cwd": "/work/tree"},
+        {"type": "session", "version": 3, "id": "7ree", "timestamp": at(0), "cwd": "/srv/tree"},
         {"type": "model_change", "id": "m", "parentId": None, "timestamp": at(0), "modelId": "x"},
     ]
     for index, (role, words) in enumerate(messages):
@@ -91,7 +91,7 @@ def generic(messages: Sequence[Message]) -> list[dict[str, Any]]:
 def qwen(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return [
         {
-            "uuid": f"q{index}", "sessionId": "93e7", "timestamp": at(index), "type": role, "cwd": "/work/tree",
+            "uuid": f"q{index}", "sessionId": "93e7", "timestamp": at(index), "type": role, "cwd": "/srv/tree",
             "message": {"role": "user" if role == "user" else "model", "parts": [{"text": words}]},
         }
         for index, (role, words) in enumerate(messages)
@@ -99,7 +99,7 @@ def qwen(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def copilot(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    start = {"sessionId": "c0b1", "startTime": at(0), "context": {"cwd": "/work/tree"}}
+    start = {"sessionId": "c0b1", "startTime": at(0), "context": {"cwd": "/srv/tree"}}
     return [{"type": "session.start", "data": start, "id": "e0", "timestamp": at(0)}] + [
         {"type": f"{role}.message", "data": {"content": words}, "id": f"e{index + 1}", "timestamp": at(index)}
         for index, (role, words) in enumerate(messages)
@@ -120,7 +120,7 @@ def kimi(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def droid(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    return [{"type": "session_start", "id": "d01d", "title": "Trees", "cwd": "/work/tree"}, *tree(messages)[2:]]
+    return [{"type": "session_start", "id": "d01d", "title": "Trees", "cwd": "/srv/tree"}, *tree(messages)[2:]]
 
 
 def antigravity(messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -309,7 +309,7 @@ NAMED: dict[str, tuple[Maker, list[str]]] = {
             "TOKEN={}",
             "refreshToken: '{}'",
             "token: {}",
-            "//registry.npmjs.org/:_authToken={}",
+            "//registry.example.org/:_authToken={}",
             "--token={}",
             "bot_token = '{}'",
         ],

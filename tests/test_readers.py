@@ -78,7 +78,7 @@ def test_reading_twice_gives_the_same(name: str, tmp_path: Path) -> None:
 
 
 def test_a_head_comes_before_what_was_said_and_knows_the_session(tmp_path: Path) -> None:
-    for name, folder in [("claude-code", "/work/tree"), ("codex", "/work/tree"), ("pi", "/work/tree")]:
+    for name, folder in [("claude-code", "/srv/tree"), ("codex", "/srv/tree"), ("pi", "/srv/tree")]:
         make, place = LINE_FORMATS[name]
         found = items(put(tmp_path, place, as_lines(make(TALK))))
         first = next(index for index, item in enumerate(found) if isinstance(item, Said))
@@ -291,19 +291,19 @@ def test_gemini_words_are_those_that_were_typed(tmp_path: Path) -> None:
 
 
 def test_the_project_of_a_gemini_session_comes_from_the_note_beside_it(tmp_path: Path) -> None:
-    put(tmp_path, "tmp/tree/.project_root", b"/work/tree\n")
+    put(tmp_path, "tmp/tree/.project_root", b"/srv/tree\n")
     path = put(tmp_path, "tmp/tree/chats/session.jsonl", as_lines(gemini(TALK)))
-    assert heads(path)[-1].cwd == "/work/tree"
+    assert heads(path)[-1].cwd == "/srv/tree"
 
 
 # --- Cursor, OpenClaw, pi, plain lines
 
 
 def test_cursor_keeps_only_the_query_and_learns_the_workspace(tmp_path: Path) -> None:
-    sent = "<user_info>\nOS Version: linux\nWorkspace Path: /work/tree\n</user_info>\n<user_query>\ndig\n</user_query>"
+    sent = "<user_info>\nOS Version: linux\nWorkspace Path: /srv/tree\n</user_info>\n<user_query>\ndig\n</user_query>"
     path = written(tmp_path, {"role": "user", "message": {"content": [{"type": "text", "text": sent}]}})
     assert talk(path) == [("user", "dig")]
-    assert heads(path)[0].cwd == "/work/tree"
+    assert heads(path)[0].cwd == "/srv/tree"
 
 
 def test_openclaw_metadata_and_signs_are_taken_off(tmp_path: Path) -> None:

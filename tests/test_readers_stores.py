@@ -159,7 +159,7 @@ def test_openclaws_database_gives_every_session(tmp_path: Path) -> None:
     assert transcript(path).name == "openclaw"
     assert talk(items) == [*TALK, ("user", "hi")]
     heads = [item for item in items if isinstance(item, Head)]
-    assert [(head.key, head.cwd) for head in heads] == [("s1", "/work/tree"), ("s2", "/work/tree")]
+    assert [(head.key, head.cwd) for head in heads] == [("s1", "/srv/tree"), ("s2", "/srv/tree")]
 
 
 def test_openclaws_database_is_read_on_session_by_session(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_opencodes_database_is_read(tmp_path: Path) -> None:
         "create table message (id text, session_id text, time_created int, data text);"
         "create table part (id text, message_id text, session_id text, data text)"
     )
-    database.execute("insert into session values ('s', null, '/work/tree', 'Trees', 1772359200000, 1772359300000)")
+    database.execute("insert into session values ('s', null, '/srv/tree', 'Trees', 1772359200000, 1772359300000)")
     for index, (role, words) in enumerate(TALK):
         data = json.dumps({"role": role})
         database.execute("insert into message values (?, 's', ?, ?)", (f"m{index}", 1772359200000 + index, data))
@@ -193,14 +193,14 @@ def test_opencodes_database_is_read(tmp_path: Path) -> None:
     database.close()
     items = read(path)
     assert talk(items) == TALK
-    assert items[0] == Head("opencode", "s", "/work/tree", "Trees", 1772359200000)
+    assert items[0] == Head("opencode", "s", "/srv/tree", "Trees", 1772359200000)
 
 
 def test_opencodes_files_are_read_through_the_session(tmp_path: Path) -> None:
     session = {
         "id": "s",
         "projectID": "p",
-        "directory": "/work/tree",
+        "directory": "/srv/tree",
         "title": "Trees",
         "time": {"created": 1772359200000},
     }
