@@ -272,7 +272,8 @@ class _Transcript:
         self._in._counts["bytes_read"] += max(0, last - self._offset) if self._reader.appends else self._file.size
         counts = self._in._counts
         self._in._count_format(self._reader.name)
-        self._in._formats[self._reader.name]["turns"] += counts["turns"] - before["turns"]
+        for what in ("turns", "chunks"):
+            self._in._formats[self._reader.name][what] += counts[what] - before[what]
 
     def _step(self, mark: Mark) -> None:
         """What was said up to the mark, and that it was read, in one transaction."""
