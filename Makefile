@@ -62,6 +62,7 @@ $(READY): requirements/dev.txt pyproject.toml
 	@echo "Preparing $(VENV) ..."
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q src/recollect
 	@touch $(READY)
 
 lint: $(READY)
@@ -83,6 +84,9 @@ pin:
 
 bench-writes: $(READY)
 	$(BIN)/python bench/writes.py
+
+bench-indexing: $(READY)
+	$(BIN)/python bench/indexing.py
 
 bench-embedding: $(READY)
 	$(BIN)/python bench/embedding.py
