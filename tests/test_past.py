@@ -14,6 +14,7 @@ from recollect.errors import NotFound, RecollectError
 from recollect.ids import new_uid
 from recollect.policies import DAY_MS
 from recollect.types import Link
+from recollect.upkeep.cleanup import Cleaned
 from shell import Shell
 
 pytest_plugins = ["postgres_server"]
@@ -93,9 +94,11 @@ def act(world: World, verb: str, pick: int, word: int) -> str | None:
     }  # fmt: skip
     before = memory.operations(limit=1)[0][0].operation
     try:
-        acts[verb]()
+        done = acts[verb]()
     except RecollectError:
         return None
+    if isinstance(done, Cleaned):  # it may have touched the other space alone
+        return done.operation if done.evicted or done.expired else None
     newest = memory.operations(limit=1)[0][0].operation
     return newest if newest != before and verb != "say" else None
 
