@@ -231,11 +231,8 @@ create table space_sizes (
   terms integer not null
 ) strict;
 
-create trigger chunks_added after insert on chunks begin
-  insert into chunks_fts (rowid, terms, context_terms, scope)
-    values (new.id, new.terms, new.context_terms, new.scope);
-  update space_sizes set chunks = chunks + 1, terms = terms + new.term_count where space = new.space;
-end;
+-- New chunks are indexed by the writer, all of a call in one statement: FTS5 writes its pending terms out at the end of
+-- every statement, and a trigger would make that one for each chunk.
 create trigger chunks_removed after delete on chunks begin
   insert into chunks_fts (chunks_fts, rowid, terms, context_terms, scope)
     values ('delete', old.id, old.terms, old.context_terms, old.scope);
