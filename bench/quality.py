@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -54,17 +54,22 @@ def main() -> None:
     results: dict[str, Any] = {}
     started = time.time()
     with ProcessPoolExecutor(options.workers) as pool:
-        jobs = {place.name: pool.submit(measure, place, modes) for place in sorted(places, key=_size, reverse=True)}
-        for place in places:
-            results[place.name] = jobs[place.name].result()
-            print_dataset(place.name, results[place.name])
+        jobs = {pool.submit(measure, place, modes): place.name for place in sorted(places, key=_size, reverse=True)}
+        for job in as_completed(jobs):
+            results[jobs[job]] = job.result()
+            print_dataset(jobs[job], results[jobs[job]])
+            if options.out:
+                write(options.out, results)
     print(f"\n{len(results)} datasets in {(time.time() - started) / 60:.1f} minutes")
-    if options.out:
-        answer = {
-            "date": datetime.now(UTC).date().isoformat(), "version": recollect.__version__,
-            "command": "make bench-quality DATA=… OUT=…", "datasets": results,
-        }  # fmt: skip
-        options.out.write_text(json.dumps(answer, indent=1) + "\n")
+
+
+def write(path: Path, results: dict[str, Any]) -> None:
+    """After every dataset, so that a run that is cut short leaves what it measured."""
+    answer = {
+        "date": datetime.now(UTC).date().isoformat(), "version": recollect.__version__,
+        "command": "make bench-quality DATA=… OUT=…", "datasets": dict(sorted(results.items())),
+    }  # fmt: skip
+    path.write_text(json.dumps(answer, indent=1) + "\n")
 
 
 def _size(place: Path) -> int:
