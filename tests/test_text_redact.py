@@ -4,12 +4,16 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from re._parser import parse as sre_parse  # type: ignore[import-not-found]
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.text.redact import clean, redact, strip_private
+from recollect.text.secret_rules import RULES, Rule
+from recollect.text.secret_signs import LONG, has_sign
 from secrets_corpus import negatives, positives
 
 POSITIVES, NEGATIVES = positives(), negatives()
@@ -46,6 +50,66 @@ def test_cleaning_twice_is_cleaning_once_and_lines_stay() -> None:
         assert clean(once.text).text == once.text
         assert once.text.count("\n") == line.count("\n")
         assert not once.found or f"[redacted:{once.found[0]}]" in once.text
+
+
+def _surest_run(parsed: Any) -> int:
+    """How many characters without a space every match of a parsed pattern has in a row, at least."""
+    best = run = 0
+    for part in parsed:
+        if _spaceless(part):
+            run += _least(part)
+        else:
+            best, run = max(best, run, *(_surest_run(inner) for inner in _inner(part) if _least(part))), 0
+    return max(best, run)
+
+
+def _inner(part: Any) -> list[Any]:
+    """The patterns inside a part; only what must be matched counts, so alternatives are none."""
+    op, what = part
+    return [what[-1]] if str(op) in ("SUBPATTERN", "MAX_REPEAT", "MIN_REPEAT") else [[]]
+
+
+def _spaceless(part: Any) -> bool:
+    op, what = str(part[0]), part[1]
+    if op == "BRANCH":
+        return all(_spaceless(inner) for branch in what[1] for inner in branch)
+    if op in ("SUBPATTERN", "MAX_REPEAT", "MIN_REPEAT"):
+        return all(_spaceless(inner) for inner in what[-1])
+    if op == "IN":
+        return not any(_takes(what, space) for space in " \t\n\r\x0b\x0c")
+    return op == "AT" or (op == "LITERAL" and not chr(what).isspace())
+
+
+def _least(part: Any) -> int:
+    op, what = str(part[0]), part[1]
+    if op == "BRANCH":
+        return min(sum(map(_least, branch)) for branch in what[1])
+    if op == "SUBPATTERN":
+        return sum(map(_least, what[-1]))
+    if op in ("MAX_REPEAT", "MIN_REPEAT"):
+        return int(what[0]) * sum(map(_least, what[-1]))
+    return int(op in ("LITERAL", "IN", "ANY", "NOT_LITERAL"))
+
+
+def _takes(choices: Any, char: str) -> bool:
+    negated = str(choices[0][0]) == "NEGATE"
+    inside = any(
+        (str(op) == "LITERAL" and what == ord(char))
+        or (str(op) == "RANGE" and what[0] <= ord(char) <= what[1])
+        or (str(op) == "CATEGORY" and str(what) in ("CATEGORY_SPACE", "CATEGORY_NOT_WORD", "CATEGORY_NOT_DIGIT"))
+        for op, what in choices
+    )
+    return inside != negated
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.long], ids=lambda rule: rule.name)
+def test_a_rule_for_long_secrets_cannot_match_without_a_long_word(rule: Rule) -> None:
+    assert _surest_run(sre_parse(rule.pattern)) >= LONG
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.long], ids=lambda rule: rule.name)
+def test_every_marker_of_a_rule_for_short_secrets_is_a_sign(rule: Rule) -> None:
+    assert all(has_sign(marker) for marker in rule.markers), rule.markers
 
 
 PIECES = st.sampled_from(

@@ -1,7 +1,7 @@
 """The text part of the write boundary: what must not be kept is replaced before anything else sees the text.
 
 Invariants: line breaks inside what is replaced stay, so line numbers remain true; cleaning twice is cleaning once; time
-is linear in the text. Ordinary text is dismissed by plain substring tests and does not load RE2.
+is linear in the text. Ordinary text is dismissed by plain substring tests and loads neither the rules nor RE2.
 """
 
 import re
@@ -9,6 +9,7 @@ from bisect import bisect_right
 from functools import cache
 from typing import Any
 
+from recollect.text.secret_signs import has_long_word, has_sign
 from recollect.values import value
 
 PRIVATE = "[private]"
@@ -65,11 +66,15 @@ def redact(text: str) -> Redaction:
 
 def _secrets(text: str) -> list[tuple[int, int, str]]:
     """Byte spans of the secrets in `text`, in order, none overlapping another."""
-    from recollect.text.secret_rules import BY_MARKER, RULES
-
     lowered = text.lower()
+    long = has_long_word(text)
+    if not long and not has_sign(lowered):
+        return []
+    from recollect.text.secret_rules import BY_MARKER, RULES, SHORT_BY_MARKER
+
+    groups = BY_MARKER if long else SHORT_BY_MARKER
     suspects = [
-        numbers for rare, markers in BY_MARKER if rare in lowered for marker, numbers in markers if marker in lowered
+        numbers for rare, markers in groups if rare in lowered for marker, numbers in markers if marker in lowered
     ]
     raw = b""
     taken: list[tuple[int, int, str]] = []

@@ -1,11 +1,12 @@
 """The shapes of secrets: one row per kind, with the marker that must be in the text before the pattern is tried.
 
-Markers are lower-case literals looked for with plain `in`, so text without any pays for nothing else. Patterns are in
-RE2's syntax and run over UTF-8 bytes. Where a pattern has a group, the first one that matched is the secret and the
-rest of the match is context that stays. Specific kinds stand before general ones: the first to claim a span keeps it.
+Markers are lower-case literals looked for with plain `in`, so text without any pays for nothing else; every marker of
+a rule that is not `long` contains one of the signs of `secret_signs`. Patterns are in RE2's syntax and run over UTF-8
+bytes. Where a pattern has a group, the first one that matched is the secret and the rest of the match is context that
+stays. Specific kinds stand before general ones: the first to claim a span keeps it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from recollect.text import secret_looks as looks
@@ -20,11 +21,13 @@ class Rule:
     agrees: Callable[[str, str], bool] = looks.varied
     # Where the markers are everyday words: what else must be in the lower-case text, bounded so that it stays linear.
     shape: str = ""
+    # The pattern only matches where LONG characters or more follow each other without a space.
+    long: bool = False
 
 
 def _token(name: str, pattern: str, *markers: str, shape: str = "") -> Rule:
     """A token with a telling prefix, standing on its own."""
-    return Rule(name, markers, rf"(?:^|[^A-Za-z0-9_])({pattern})", shape=shape)
+    return Rule(name, markers, rf"(?:^|[^A-Za-z0-9_])({pattern})", shape=shape, long=True)
 
 
 _B64 = "[A-Za-z0-9+/]"
@@ -43,7 +46,7 @@ _KEYS_AND_CLOUDS = (
         rf"|[A-Za-z0-9+/=\s\\]*)",
         looks.key_body,
     ),
-    Rule("age-key", ("age-secret-key-",), "AGE-SECRET-KEY-1[A-Z0-9]{40,70}"),
+    Rule("age-key", ("age-secret-key-",), "AGE-SECRET-KEY-1[A-Z0-9]{40,70}", long=True),
     Rule("putty-key", ("private-lines:",), rf"Private-Lines: ?[0-9]+((?:\r?\n{_B64}+=*)+)"),
     Rule(
         "aws-secret-key",
@@ -52,6 +55,7 @@ _KEYS_AND_CLOUDS = (
         rf"(?:[^A-Za-z0-9/+=]|$)",
         looks.base64_like,
         r"[a-z0-9/+]{40}",
+        long=True,
     ),
     _token("aws-access-key", "(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}", "akia", "asia", "abia", "acca",
            shape=r"a[ksbc][ic]a[a-z0-9]{16}"),
@@ -60,23 +64,25 @@ _KEYS_AND_CLOUDS = (
     _token("google-oauth-token", f"ya29\\.{_URL64}{{20,}}", "ya29."),
     _token("google-client-secret", f"GOCSPX-{_URL64}{{20,}}", "gocspx-"),
     _token("google-refresh-token", f"1//0{_URL64}{{40,}}", "1//0"),
-    Rule("azure-storage-key", ("accountkey",), rf"(?i)AccountKey[\"']?\s*[=:]\s*[\"']?({_B64}{{60,}}={{0,2}})"),
-    Rule("azure-access-key", ("sharedaccesskey",), rf"(?i)SharedAccessKey=({_B64}{{20,}}={{0,2}})"),
-    Rule("azure-sas", ("sig=",), r"[?&;]sig=([A-Za-z0-9%+/=_-]{40,})"),
+    Rule("azure-storage-key", ("accountkey",), rf"(?i)AccountKey[\"']?\s*[=:]\s*[\"']?({_B64}{{60,}}={{0,2}})",
+         long=True),
+    Rule("azure-access-key", ("sharedaccesskey",), rf"(?i)SharedAccessKey=({_B64}{{20,}}={{0,2}})", long=True),
+    Rule("azure-sas", ("sig=",), r"[?&;]sig=([A-Za-z0-9%+/=_-]{40,})", long=True),
     _token("azure-client-secret", r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,36}", "q~"),
     _token("azure-devops-token", "[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4}", "azdo"),
     _token("digitalocean-token", f"do[opr]_v1_{_HEX}{{40,}}", "dop_v1_", "doo_v1_", "dor_v1_"),
     _token("databricks-token", "dapi[0-9a-f]{32}(?:-[0-9])?", "dapi"),
     _token("vault-token", f"hv[sbr]\\.{_URL64}{{20,}}", "hvs.", "hvb.", "hvr."),
-    Rule("vault-token", ("vault",), r"(?i)vault[^\n]{0,40}[^A-Za-z0-9](s\.[A-Za-z0-9]{24})(?:[^A-Za-z0-9]|$)"),
-    Rule("terraform-token", (".atlasv1.",), f"([A-Za-z0-9]{{14}}\\.atlasv1\\.{_URL64}{{40,}})"),
+    Rule("vault-token", ("vault",), r"(?i)vault[^\n]{0,40}[^A-Za-z0-9](s\.[A-Za-z0-9]{24})(?:[^A-Za-z0-9]|$)",
+         long=True),
+    Rule("terraform-token", (".atlasv1.",), f"([A-Za-z0-9]{{14}}\\.atlasv1\\.{_URL64}{{40,}})", long=True),
     _token("planetscale-token", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{30,}", "pscale_"),
     _token("supabase-token", f"(?:sbp_[0-9a-f]{{40}}|sb_secret_{_URL64}{{20,}})", "sbp_", "sb_secret_"),
-    Rule("heroku-key", ("heroku",), rf"(?i)heroku[^\n]{{0,40}}?[^A-Za-z0-9]({_UUID})"),
+    Rule("heroku-key", ("heroku",), rf"(?i)heroku[^\n]{{0,40}}?[^A-Za-z0-9]({_UUID})", long=True),
     _token("heroku-key", f"HRKU-{_URL64}{{30,}}", "hrku-"),
     Rule("cloudflare-token", ("cloudflare", "cf_api", "cf-api", "x-auth-key"),
          r"(?i)(?:cloudflare|cf[_-]api|x-auth-key)[^\n]{0,40}?[=:\s\"'`]([A-Za-z0-9_-]{37,40})"
-         r"(?:[^A-Za-z0-9_-]|$)", looks.random),
+         r"(?:[^A-Za-z0-9_-]|$)", looks.random, long=True),
     _token("cloudflare-origin-key", f"v1\\.0-{_HEX}{{24}}-{_HEX}{{100,}}", "v1.0-"),
     _token("tailscale-key", r"tskey-[a-z]+-[A-Za-z0-9-]{16,}", "tskey-"),
     _token("fly-token", r"(?:fo1_[A-Za-z0-9_-]{40,}|fm[12][a-z]?_[A-Za-z0-9+/=_-]{60,})", "fo1_", "fm1", "fm2"),
@@ -98,9 +104,10 @@ _CODE_AND_CHAT = (
     _token("slack-token", r"xoxe\.xox[bp]-[A-Za-z0-9-]{10,}", "xoxe."),
     _token("slack-app-token", r"xapp-[0-9]-[A-Za-z0-9-]{10,}", "xapp-"),
     Rule("slack-webhook", ("hooks.slack.com",),
-         r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})"),
-    Rule("discord-webhook", ("/api/webhooks/",), r"discord(?:app)?\.com/api/webhooks/[0-9]{5,25}/([A-Za-z0-9_-]{30,})"),
-    Rule("teams-webhook", ("webhook.office.com",), r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/_-]{40,})"),
+         r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})", long=True),
+    Rule("discord-webhook", ("/api/webhooks/",),
+         r"discord(?:app)?\.com/api/webhooks/[0-9]{5,25}/([A-Za-z0-9_-]{30,})", long=True),
+    Rule("teams-webhook", ("webhook.office.com",), r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/_-]{40,})", long=True),
     _token("discord-token", f"[MNO][A-Za-z0-9_-]{{23,28}}\\.{_URL64}{{6}}\\.{_URL64}{{27,45}}", ".",
            shape=r"[mno][a-z0-9_-]{23,28}\.[a-z0-9_-]{6}\.[a-z0-9_-]{27}"),
     _token("telegram-token", f"[0-9]{{8,10}}:{_URL64}{{34,36}}", ":", shape=r"[0-9]{8,10}:[a-z0-9_-]{34}"),
@@ -138,12 +145,13 @@ _PAY_MAIL_AI = (
     _token("twilio-key", "(?:AC|SK)[0-9a-f]{32}", "ac", "sk", shape=r"(?:ac|sk)[0-9a-f]{32}"),
     _token("sendgrid-key", f"SG\\.{_URL64}{{16,32}}\\.{_URL64}{{16,64}}", "sg.", shape=r"sg\.[a-z0-9_-]{16}"),
     _token("mailgun-key", "key-[0-9a-zA-Z]{32}", "key-", shape=r"key-[0-9a-z]{32}"),
-    Rule("mailgun-key", ("mailgun",), rf"(?i)mailgun[^\n]{{0,60}}?[^A-Za-z0-9-]({_HEX}{{32}}-{_HEX}{{8}}-{_HEX}{{8}})"),
+    Rule("mailgun-key", ("mailgun",),
+         rf"(?i)mailgun[^\n]{{0,60}}?[^A-Za-z0-9-]({_HEX}{{32}}-{_HEX}{{8}}-{_HEX}{{8}})", long=True),
     _token("mailchimp-key", "[0-9a-f]{32}-us[0-9]{1,2}", "-us", shape=r"[0-9a-f]{32}-us"),
     _token("brevo-key", r"xkeysib-[0-9a-f]{40,}-[A-Za-z0-9]{12,}", "xkeysib-"),
     _token("anthropic-key", f"sk-ant-{_URL64}{{16,}}", "sk-ant-"),
     _token("openai-key", f"sk-(?:proj|svcacct|admin|None|or-v1|lf)-{_URL64}{{16,}}", "sk-"),
-    Rule("openai-key", ("sk-",), r"(?:^|[^A-Za-z0-9_-])(sk-[A-Za-z0-9_-]{20,})", looks.random),
+    Rule("openai-key", ("sk-",), r"(?:^|[^A-Za-z0-9_-])(sk-[A-Za-z0-9_-]{20,})", looks.random, long=True),
     _token("huggingface-token", "(?:hf|api_org)_[A-Za-z0-9]{30,}", "hf_", "api_org_"),
     _token("groq-key", "gsk_[A-Za-z0-9]{40,}", "gsk_"),
     _token("xai-key", "xai-[A-Za-z0-9]{60,}", "xai-"),
@@ -180,7 +188,8 @@ _GENERAL = (
     Rule("url-password", ("://",), r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/:@\"'<>`]{0,200}:"
          r"([^\s/\"'<>`]{1,300})@[A-Za-z0-9\[_$%{-]",
          looks.url_password, r"://[^\s/]{0,500}@"),
-    Rule("url-token", ("://",), r"https?://([A-Za-z0-9_-]{20,255})(?::x-oauth-basic)?@[A-Za-z0-9]", looks.random, r"://[^\s/]{0,500}@"),
+    Rule("url-token", ("://",), r"https?://([A-Za-z0-9_-]{20,255})(?::x-oauth-basic)?@[A-Za-z0-9]", looks.random,
+         r"://[^\s/]{0,500}@", long=True),
     Rule("authorization", ("bearer ", "authorization"),
          r"(?i)(?:bearer|authorization[\"']?\s?[:=,]\s?[\"']?(?:basic|token|digest|apikey"
          r"|negotiate)?)\s{1,3}[\"']?([A-Za-z0-9._~+/=:-]{8,900})",
@@ -263,18 +272,19 @@ _GENERAL = (
 RULES = (*_KEYS_AND_CLOUDS, *_CODE_AND_CHAT, *_PAY_MAIL_AI, *_GENERAL)
 
 
-def _by_marker() -> tuple[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]], ...]:
-    rules: dict[str, tuple[int, ...]] = {}
-    for number, rule in enumerate(RULES):
+def _by_marker(rules: Iterable[tuple[int, Rule]]) -> tuple[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]], ...]:
+    """Each distinct marker once, with the rules that it wakes, under a character that it contains: text without that
+    character skips the whole group, and the rest is one pass of plain `in`."""
+    woken: dict[str, tuple[int, ...]] = {}
+    for number, rule in rules:
         for marker in rule.markers:
-            rules[marker] = (*rules.get(marker, ()), number)
+            woken[marker] = (*woken.get(marker, ()), number)
     groups: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
-    for marker, numbers in rules.items():
+    for marker, numbers in woken.items():
         rare = next((char for char in "_-:./=~0123456789 " if char in marker), "")
         groups.setdefault(rare, []).append((marker, numbers))
     return tuple((rare, tuple(markers)) for rare, markers in groups.items())
 
 
-# Each distinct marker once, with the rules that it wakes, under a character that it contains: text without that
-# character skips the whole group, and the rest is one pass of plain `in`.
-BY_MARKER = _by_marker()
+BY_MARKER = _by_marker(enumerate(RULES))
+SHORT_BY_MARKER = _by_marker((number, rule) for number, rule in enumerate(RULES) if not rule.long)
