@@ -1,5 +1,6 @@
 """Old stores are brought up to date in one transaction, or left as they are."""
 
+import gzip
 from pathlib import Path
 
 import apsw
@@ -17,6 +18,7 @@ def count_them(connection: apsw.Connection) -> None:
 
 
 COLOUR = "alter table notes add column colour text; create table a (x)"
+RELEASED = sorted((Path(__file__).parent / "fixtures" / "stores").glob("schema-*.db.gz"))
 STEPS = (
     Migration(SCHEMA_VERSION + 1, "give notes a colour", COLOUR),
     Migration(SCHEMA_VERSION + 2, "count them", count_them),
@@ -59,8 +61,26 @@ def test_a_gap_in_the_steps_is_refused(store: Path) -> None:
         migrate(apsw.Connection(str(store)), store, STEPS[1:], SCHEMA_VERSION + 2)
 
 
+@pytest.mark.parametrize("released", RELEASED, ids=lambda path: path.name)
+def test_a_store_of_every_released_schema_opens_keeps_everything_and_becomes_the_schema_file(
+    released: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.db"
+    old.write_bytes(gzip.decompress(released.read_bytes()))
+    old.chmod(0o600)
+    with Memory(old, space="desk") as memory:
+        assert [note.content for note in memory.list()] == [
+            "We chose oak for the new table", "The kettle stands on the right shelf",
+        ]  # fmt: skip
+        assert memory.search("kettle shelf", mode="keyword")[0].id == "1"
+        assert all(finding.ok for finding in memory.check())
+        assert memory.verify().ok
+    fresh = apsw.Connection(":memory:")
+    fresh.execute(schema_sql())
+    assert shape(apsw.Connection(str(old))) == shape(fresh)
+
+
 def test_the_schema_file_is_what_a_store_has(store: Path) -> None:
-    """With no migration yet a fresh store must equal the file; later ones add the stores that were released."""
     fresh = apsw.Connection(":memory:")
     fresh.execute(schema_sql())
     assert shape(apsw.Connection(str(store))) == shape(fresh)

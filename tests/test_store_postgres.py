@@ -45,6 +45,7 @@ def _backends(url: str) -> list[int]:
 
 # -- the schema ---------------------------------------------------------------------------------------------------
 
+FIRST_SCHEMA = Path(__file__).parent / "fixtures" / "stores" / "schema-1-postgres.sql"
 SHARED = {"meta", "spaces", "space_aliases", "models", "embedding_cache", "leases"}  # small, the same on every node
 
 
@@ -116,6 +117,27 @@ def test_a_store_of_a_newer_version_is_refused(empty: str) -> None:
     with pytest.raises(StoreForeign, match="newer") as trouble:
         PostgresStore(empty)
     assert "upgrade" in trouble.value.hint
+
+
+def test_a_store_of_the_first_schema_is_brought_up_to_date_by_many_at_once(empty: str, databases) -> None:  # type: ignore[no-untyped-def]
+    _sql(empty, "create extension vector")
+    _sql(empty, FIRST_SCHEMA.read_text(encoding="utf-8"))
+    _sql(empty, "insert into meta (key, value) values ('recollect_schema', '1')")
+    with ThreadPoolExecutor(4) as pool:
+        stores: list[Store] = list(pool.map(PostgresStore, [empty] * 4))
+    room = Room(stores[0])
+    assert room.add("apple", tier="scratchpad").uid != room.add("apple").uid
+    for store in stores:
+        store.close()
+    fresh = databases.fresh()
+    assert _indexes(empty) == _indexes(fresh)
+    databases.recycle(fresh)
+
+
+def _indexes(url: str) -> list[tuple[str, ...]]:
+    with psycopg.connect(url) as connection:
+        rows = connection.execute("select tablename, indexname, indexdef from pg_indexes where schemaname = 'public'")
+        return sorted(rows.fetchall())
 
 
 # -- connections --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from recollect.types import KINDS, STATES, TIERS, Filter
 from recollect.write import check_choice
 
 _LISTS = ("kinds", "tiers", "tags", "sources", "states", "owners")
-_KNOWN = {field.name for field in fields(Filter)} - {"spaces", "now_ms"}
+_KNOWN = {field.name for field in fields(Filter)} - {"spaces", "now_ms", "with_scratchpad"}
 _OWNERS = ("note", "turn", "file")
 
 
@@ -27,4 +27,4 @@ def make_filter(spaces: tuple[int, ...], now_ms: int, extra_kinds: tuple[str, ..
     for name, allowed in (("kinds", (*KINDS, *extra_kinds)), ("tiers", TIERS), ("states", STATES), ("owners", _OWNERS)):
         for value in given.get(name, ()):
             check_choice(name[:-1], value, allowed)
-    return Filter(spaces, now_ms, **given)
+    return Filter(spaces, now_ms, with_scratchpad=False, **given)

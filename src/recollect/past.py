@@ -43,6 +43,8 @@ def matches(note: Note, where: Filter, at_ms: int) -> bool:
         return False
     if "expired" not in where.states and note.expires_ms is not None and note.expires_ms <= at_ms:
         return False
+    if note.tier == "scratchpad" and not (where.tiers or where.with_scratchpad):
+        return False
     if where.tags and not set(where.tags) & set(note.tags):
         return False
     return _within(note, where)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from recollect.config import Settings
 from recollect.errors import InvalidInput, NotFound
-from recollect.store import Change, Operation, Store
+from recollect.store import Change, Operation, Store, claims_text
 from recollect.types import UNFILED_SPACE, USER_SPACE, Filter, Note, Space
 from recollect.values import value
 from recollect.write import Limits, change
@@ -104,8 +104,8 @@ def preview_merge(store: Store, source: Space, target: Space, now_ms: int) -> Me
     if source.kind in BUILT_IN:
         raise InvalidInput(f"the space {source.name!r} cannot be merged away", hint="merge project spaces")
     notes = _all_notes(store, source.id, now_ms)
-    taken = {note.content_hash for note in _all_notes(store, target.id, now_ms) if note.state == "live"}
-    twins = sum(1 for note in notes if note.state == "live" and note.content_hash in taken)
+    taken = {note.content_hash for note in _all_notes(store, target.id, now_ms) if claims_text(note)}
+    twins = sum(1 for note in notes if claims_text(note) and note.content_hash in taken)
     sessions = store.sessions([source.id], limit=1_000_000)
     return MergePreview(source.name, target.name, len(notes), twins, len(sessions))
 
@@ -114,10 +114,10 @@ def merge(store: Store, source: Space, target: Space, op: Operation, limits: Lim
     """Moves everything; a live note whose text the target already has arrives as superseded by its twin."""
     with store.transaction([source.id, target.id]):
         preview = preview_merge(store, source, target, op.at_ms)
-        twins = {note.content_hash: note.uid for note in _all_notes(store, target.id, op.at_ms) if note.state == "live"}
+        twins = {note.content_hash: note.uid for note in _all_notes(store, target.id, op.at_ms) if claims_text(note)}
         moves: list[Change] = []
         for note in _all_notes(store, source.id, op.at_ms):
-            twin = twins.get(note.content_hash) if note.state == "live" else None
+            twin = twins.get(note.content_hash) if claims_text(note) else None
             moved = replace(note, state="superseded", superseded_by=twin) if twin else note
             moves.append(change(moved, note.rev, limits, rechunk=False, to_space=target.id))
         store.apply(op, source.id, moves)

@@ -245,6 +245,7 @@ class Filter:
     trusted_only: bool = False
     states: tuple[State, ...] = ("live",)
     pinned: bool | None = None
+    with_scratchpad: bool = True  # whether the scratchpad passes where no tier is named
     owners: tuple[Literal["note", "turn", "file"], ...] = ("note", "turn", "file")
 
     @property

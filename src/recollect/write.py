@@ -12,7 +12,7 @@ from typing import Any
 from recollect import audit
 from recollect.errors import InvalidInput
 from recollect.ids import new_uid
-from recollect.store import SEARCHABLE, Change
+from recollect.store import Change, is_searchable
 from recollect.text.chunk import Piece, chunk, estimate_tokens
 from recollect.text.classify import kind_of, title_of
 from recollect.text.redact import clean, strip_private
@@ -61,7 +61,7 @@ def prepare(draft: Draft, space: str, limits: Limits, now_ms: int, allow_secrets
     kind = draft.kind or kind_of(words)
     check_choice("kind", kind, (*KINDS, *limits.kinds))
     check_choice("origin", draft.origin, ORIGINS)
-    check_choice("tier", draft.tier, TIERS[1:])
+    check_choice("tier", draft.tier, TIERS)
     note = Note(
         uid=draft.uid or new_uid(), space=space, content=content, kind=kind, title=title or title_of(content),
         content_hash=audit.content_hash(content), created_ms=now_ms if draft.created_ms is None else draft.created_ms,
@@ -118,7 +118,7 @@ def change(
 ) -> Change:  # fmt: skip
     """The note as a change for the store, with a fresh salt and its digest."""
     salt = audit.new_salt()
-    pieces = chunks_of(note, limits, vector, words) if rechunk and note.state in SEARCHABLE else None
+    pieces = chunks_of(note, limits, vector, words) if rechunk and is_searchable(note) else None
     digest = audit.digest(salt, audit.encode(audit.image(note)))
     return Change(note, expected_rev, salt, digest, pieces, to_space)
 

@@ -7,8 +7,8 @@ Rules that hold for every verb:
   revision, chunks and index rows replaced, one event appended; all of a call or nothing.
 - `transaction(spaces)` groups verbs; inside it the calling thread sees its own writes, others see none of them. A
   verb that fails inside is undone alone, so the caller may go on.
-- chunks, terms and vectors are derived: they exist for notes in a searchable state, for turns and for files, and
-  can be rebuilt from what is canonical. A chunk has exactly one owner.
+- chunks, terms and vectors are derived: they exist for notes in a searchable state that are not on the scratchpad,
+  for turns and for files, and can be rebuilt from what is canonical. A chunk has exactly one owner.
 - vectors are kept by (chunk, model), have length one, and carry a change number that rises in the store. An engine
   that answers from a copy in memory logs removals too, so that every reader can follow both.
 - use counters are outside what is canonical: `record_use` may drop them when the store is busy.
@@ -22,6 +22,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recollect.ids import Ref
+from recollect.store.words import (
+    SEARCHABLE,
+    Applied,
+    Change,
+    Erased,
+    KeywordLane,
+    Operation,
+    SourceFile,
+    TurnDraft,
+    Usage,
+    Use,
+    claims_text,
+    is_searchable,
+)
 from recollect.types import (
     Chunk,
     ChunkDraft,
@@ -35,106 +49,15 @@ from recollect.types import (
     Space,
     Turn,
 )
-from recollect.values import value
 
 if TYPE_CHECKING:
     from recollect.policies import Hidden, Weight
 
-SCHEMA_VERSION = 1
-SEARCHABLE: frozenset[str] = frozenset({"live", "superseded", "expired"})  # states whose chunks are kept
-
-
-@value
-class Operation:
-    """Who changes what, under which id; every event of a call carries it."""
-
-    id: str
-    verb: str
-    actor: str
-    at_ms: int
-
-
-@value
-class Change:
-    """A note as it shall be. `expected_rev` 0 inserts; otherwise the note must be at that revision.
-
-    `chunks` replaces the note's chunks; None keeps them (they are re-scoped when the state or space changed).
-    """
-
-    note: Note
-    expected_rev: int
-    salt: bytes
-    digest: str
-    chunks: tuple[ChunkDraft, ...] | None = None
-    to_space: int | None = None
-
-
-@value
-class Applied:
-    """What became of a change: the stored id, or the live note that already has the text."""
-
-    id: int
-    uid: str
-    rev: int
-    duplicate: bool = False
-
-
-@value
-class TurnDraft:
-    turn: Turn
-    chunks: tuple[ChunkDraft, ...]
-
-
-@value
-class KeywordLane:
-    """The best matches of the keyword lane with what ranking needs to score them."""
-
-    chunks: tuple[Chunk, ...]
-    total: int
-    average_terms: float
-    frequencies: dict[str, int]
-
-
-@value
-class SourceFile:
-    """An indexed file: what it was when it was read, and how far. `source` is files or sessions (a transcript)."""
-
-    path: str
-    source: str
-    reader: str
-    hash: str
-    mtime_ns: int
-    size: int
-    offset: int = 0
-    line: int = 0
-    state: str = "{}"
-    indexed_ms: int = 0
-    id: int = 0
-    space: int = 0
-
-
-@value
-class Use:
-    note_id: int
-    how: str
-    at_ms: int
-    score: float | None = None
-    query: str | None = None
-
-
-@value
-class Usage:
-    accesses: int
-    last_access_ms: int
-    strength: float
-
-
-@value
-class Erased:
-    """What an erasure removed, by table; `pending` while an open reader keeps old pages alive."""
-
-    counts: dict[str, int]
-    pending: bool
+SCHEMA_VERSION = 2
+__all__ = [
+    "SCHEMA_VERSION", "SEARCHABLE", "Applied", "Change", "Erased", "KeywordLane", "Operation", "SourceFile", "Store",
+    "TurnDraft", "Usage", "Use", "claims_text", "is_searchable",
+]  # fmt: skip
 
 
 class Store(Protocol):

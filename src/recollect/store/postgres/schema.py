@@ -1,4 +1,6 @@
-"""Recognises a store, or makes one: under a lock, in one transaction, and never over somebody else's tables."""
+"""Recognises a store, brings an older one up to date, or makes one: under a lock, in one transaction, and never over
+somebody else's tables.
+"""
 
 import re
 from pathlib import Path
@@ -10,11 +12,13 @@ from recollect.errors import NotFound, StoreForeign, StoreUnavailable
 from recollect.store import SCHEMA_VERSION
 from recollect.store.postgres.connect import Connection
 from recollect.store.postgres.errors import explain
+from recollect.store.relational.steps import SCRATCHPAD_TEXTS
 
 VERSION_KEY = "recollect_schema"
 OLDEST_SERVER = 16
 OLDEST_PGVECTOR = (0, 8)
 _SCHEMA_LOCK = 0x52434C54_0000
+STEPS = {2: SCRATCHPAD_TEXTS}  # what leads to a version from the one before
 
 
 def schema_sql() -> str:
@@ -24,26 +28,42 @@ def schema_sql() -> str:
 def prepare(connection: Connection, location: str, create: bool) -> None:
     """Leaves a store of this version behind, inside the caller's transaction."""
     try:
-        if _recognised(connection, location):
+        version = _recognised(connection, location)
+        if version == SCHEMA_VERSION:
             return
-        if not create:
+        if version is None and not create:
             raise NotFound(f"there is no store at {location}", hint="`recollect add` makes one, or check --store")
         connection.execute("select pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
-        if _recognised(connection, location):  # another process was quicker
+        version = _recognised(connection, location)  # another process may have been quicker
+        if version is not None:
+            _migrate(connection, version)
             return
         _require_server(connection, location)
         connection.execute(schema_sql())
-        connection.execute("insert into meta (key, value) values (%s, %s)", (VERSION_KEY, str(SCHEMA_VERSION)))
+        _write_version(connection)
     except pg.Error as trouble:
         raise explain(trouble, location) from trouble
 
 
-def _recognised(connection: Connection, location: str) -> bool:
-    """True for a store of this version, False where nothing is in the way."""
+def _migrate(connection: Connection, version: int) -> None:
+    for step in range(version + 1, SCHEMA_VERSION + 1):
+        connection.execute(STEPS[step])
+    _write_version(connection)
+
+
+def _write_version(connection: Connection) -> None:
+    connection.execute(
+        "insert into meta (key, value) values (%s, %s) on conflict (key) do update set value = excluded.value",
+        (VERSION_KEY, str(SCHEMA_VERSION)),
+    )
+
+
+def _recognised(connection: Connection, location: str) -> int | None:
+    """The version of the store that is there, None where nothing is in the way."""
     names = re.findall(r"create table (\w+)", schema_sql())
     taken = {row[0] for row in connection.execute(_TAKEN, (names,))}
     if not taken:
-        return False
+        return None
     version = _version(connection) if taken == set(names) else None
     if version is None:
         raise StoreForeign(
@@ -55,7 +75,7 @@ def _recognised(connection: Connection, location: str) -> bool:
             f"{location} was written by a newer recollect (schema {version}, this one knows {SCHEMA_VERSION})",
             hint="upgrade: pip install --upgrade recollect",
         )
-    return True
+    return version
 
 
 _TAKEN = "select tablename from pg_tables where schemaname = current_schema() and tablename = any(%s)"

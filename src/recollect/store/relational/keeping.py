@@ -133,8 +133,9 @@ class Keeping(Engine):
 
     def unsearchable(self) -> list[tuple[int, int]]:
         rows = self._rows(
-            f"select n.space, n.id from notes n where n.state in ({marks(_FOUND)}) and not exists "
-            "(select 1 from chunks c where c.space = n.space and c.note_id = n.id)",
+            f"select n.space, n.id from notes n where n.state in ({marks(_FOUND)}) "
+            "and n.tier <> 'scratchpad' "
+            "and not exists (select 1 from chunks c where c.space = n.space and c.note_id = n.id)",
             _FOUND,
         )
         return [(space, note_id) for space, note_id in rows]

@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect import audit
 from recollect.errors import Conflict, NotFound
-from recollect.store import SEARCHABLE, Applied, Change, Erased, Operation
+from recollect.store import Applied, Change, Erased, Operation, claims_text, is_searchable
 from recollect.store.relational.base import Chains, ChunkOwner, Engine, scope_of
 from recollect.store.relational.rows import (
     NOTE_COLUMNS,
@@ -57,7 +57,7 @@ class NoteTables(Engine):
         for part in batches(hashes):
             rows = self._rows(
                 f"select content_hash, id, uid, rev from notes where space = ? and state = 'live' "
-                f"and content_hash in ({marks(part)})",
+                f"and tier <> 'scratchpad' and content_hash in ({marks(part)})",
                 (space, *part),
             )
             found.update((row[0], Applied(row[1], row[2], row[3], duplicate=True)) for row in rows)
@@ -69,7 +69,7 @@ class NoteTables(Engine):
             raise Conflict(f"note {before.id} is at revision {before.rev}, not {change.expected_rev}", hint=_HINT_AGAIN)
         home = space if change.to_space is None else change.to_space
         note, rev = change.note, before.rev + 1
-        if note.state == "live":
+        if claims_text(note):
             self._refuse_second(home, note, before.id)
         moved_from = space if home != space else None
         image = audit.encode(audit.image(before))
@@ -106,7 +106,8 @@ class NoteTables(Engine):
 
     def _refuse_second(self, space: int, note: Note, note_id: int) -> None:
         other = self._rows(
-            "select id from notes where space = ? and state = 'live' and content_hash = ? and id <> ?",
+            "select id from notes where space = ? and state = 'live' and tier <> 'scratchpad' and content_hash = ? "
+            "and id <> ?",
             (space, note.content_hash, note_id),
         )
         if other:
@@ -123,9 +124,9 @@ class NoteTables(Engine):
     def _rescope(self, space: int, home: int, before: Note, change: Change) -> None:
         """Brings the chunks in line with the note's new text, state and space."""
         note = change.note
-        if note.state not in SEARCHABLE or change.chunks is not None:
+        if not is_searchable(note) or change.chunks is not None:
             self._rows("delete from chunks where space in (?, ?) and note_id = ?", (space, home, before.id))
-            if note.state in SEARCHABLE and change.chunks is not None:
+            if is_searchable(note) and change.chunks is not None:
                 self._insert_chunks(home, [_owner(home, before.id, note, change)])
         elif home != space or before.state != note.state:
             self._rows(
@@ -285,21 +286,21 @@ class _Batch:
 
     def insert(self, change: Change) -> Applied:
         note = change.note
-        if note.state == "live":
+        if claims_text(note):
             twin = self._live.get(note.content_hash)
             if twin is not None:
                 return twin
         note_id = self._next_id()
         self._new.append((note_id, change))
-        if note.state == "live":
+        if claims_text(note):
             self._live[note.content_hash] = Applied(note_id, note.uid, 1, duplicate=True)
         return Applied(note_id, note.uid, 1)
 
     def changed(self, before: Note, after: Note | None, rev: int) -> None:
         """A later insert of the same call sees what an earlier change did to the texts of this space."""
-        if before.state == "live":
+        if claims_text(before):
             self._live.pop(before.content_hash, None)
-        if after is not None and after.state == "live":
+        if after is not None and claims_text(after):
             self._live[after.content_hash] = Applied(before.id, after.uid, rev, duplicate=True)
 
     def _next_id(self) -> int:
@@ -318,7 +319,7 @@ class _Batch:
         if links:
             engine._many(_LINK, links)
         engine._insert_chunks(
-            space, [_owner(space, i, c.note, c) for i, c in self._new if c.chunks and c.note.state in SEARCHABLE]
+            space, [_owner(space, i, c.note, c) for i, c in self._new if c.chunks and is_searchable(c.note)]
         )
         for _, change in self._new:
             chains.append(space, change.note.uid, 1, change.digest)

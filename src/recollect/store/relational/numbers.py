@@ -52,11 +52,13 @@ class Numbers(Engine):
 
     def stats(self, spaces: Sequence[int]) -> dict[str, Any]:
         inside = f"where space in ({marks(spaces)})"
+        where = f"{inside} and tier <> 'scratchpad'"
         count, size, oldest, newest, importance, confidence = self._rows(
-            f"{_NUMBERS}{inside} and state = 'live'", spaces
+            f"{_NUMBERS}{where} and state = 'live'", spaces
         )[0]
-        by_state = self._rows(f"select state, count(*) from notes {inside} group by state", spaces)
-        by_kind = self._rows(f"select kind, count(*) from notes {inside} and state = 'live' group by kind", spaces)
+        by_state = self._rows(f"select state, count(*) from notes {where} group by state", spaces)
+        by_kind = self._rows(f"select kind, count(*) from notes {where} and state = 'live' group by kind", spaces)
+        by_tier = self._rows(f"select tier, count(*) from notes {inside} and state = 'live' group by tier", spaces)
         accesses = self._rows(f"select cast(coalesce(sum(accesses), 0) as bigint) from note_use {inside}", spaces)
         rows = {
             table: self._rows(f"select count(*) from {table} {inside}", spaces)[0][0]
@@ -64,7 +66,8 @@ class Numbers(Engine):
         }
         return {
             "notes": count, "bytes": size, "oldest_ms": oldest, "newest_ms": newest, "kinds": dict(by_kind),
-            "states": dict(by_state), "average_importance": importance, "average_confidence": confidence, **rows,
+            "states": dict(by_state), "tiers": dict(by_tier),
+            "average_importance": importance, "average_confidence": confidence, **rows,
             "accesses": accesses[0][0], "file_bytes": self._size_on_disk(),
         }  # fmt: skip
 
@@ -82,7 +85,7 @@ class Numbers(Engine):
     def _orphans(self) -> Finding:
         """Notes in a searchable state without a chunk would be remembered but never found."""
         count = self._rows(
-            f"select count(*) from notes n where n.state in ({marks(_STATES)}) "
+            f"select count(*) from notes n where n.state in ({marks(_STATES)}) and n.tier <> 'scratchpad' "
             "and not exists (select 1 from chunks c where c.space = n.space and c.note_id = n.id)",
             _STATES,
         )[0][0]

@@ -86,6 +86,8 @@ def note_clauses(where: Filter, tag_sql: str) -> Clauses:
     clauses = Clauses()
     clauses.among("n.space", where.spaces)
     _note_fields(clauses, where, tag_sql)
+    if not (where.tiers or where.with_scratchpad):
+        clauses.add("n.tier <> 'scratchpad'")
     if where.since_ms is not None:
         clauses.add("n.created_ms >= ?", where.since_ms)
     if where.until_ms is not None:
@@ -104,6 +106,8 @@ def _note_fields(clauses: Clauses, where: Filter, tag_sql: str) -> None:
     for column, values in (("n.kind", where.kinds), ("n.tier", where.tiers), ("n.source", where.sources)):
         if values:
             clauses.among(column, values)
+    if where.tiers == ("scratchpad",):
+        clauses.add("n.tier = 'scratchpad'")  # in these words, so that its index can be used
     if where.tags:
         clauses.add("(" + " or ".join([tag_sql] * len(where.tags)) + ")", *where.tags)
     if where.min_importance is not None:

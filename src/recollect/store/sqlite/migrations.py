@@ -12,6 +12,7 @@ import apsw
 
 from recollect.errors import StoreUnavailable
 from recollect.store import SCHEMA_VERSION
+from recollect.store.relational.steps import SCRATCHPAD_TEXTS
 from recollect.values import value
 
 
@@ -24,7 +25,8 @@ class Migration:
     step: str | Callable[[apsw.Connection], None]
 
 
-MIGRATIONS: tuple[Migration, ...] = ()  # version 1 is the first that was released
+# Version 1 is the first that was released.
+MIGRATIONS: tuple[Migration, ...] = (Migration(2, "let a text stand on several scratchpads", SCRATCHPAD_TEXTS),)
 
 
 def migrate(

@@ -11,6 +11,7 @@ from recollect.testing.contract.pairs import PairRules
 from recollect.testing.contract.reading import ReadingRules
 from recollect.testing.contract.sessions import SessionRules
 from recollect.testing.contract.spaces import SpaceRules
+from recollect.testing.contract.tiers import TierRules
 from recollect.testing.contract.upkeep import UpkeepRules
 from recollect.testing.contract.vectors import VectorRules
 from recollect.testing.contract.writing import WriteRules
@@ -20,6 +21,6 @@ __all__ = ["StoreContract"]
 
 class StoreContract(
     WriteRules, AtomicRules, ReadingRules, MoveRules, SpaceRules, SessionRules, KeywordRules, VectorRules, EraseRules,
-    UpkeepRules, KeepingRules, IsolationRules, PairRules, FileRules,
+    UpkeepRules, KeepingRules, IsolationRules, PairRules, FileRules, TierRules,
 ):  # fmt: skip
     """Everything that a store engine promises."""

@@ -1,0 +1,7 @@
+"""Steps from one schema version to the next that are the same SQL on every engine."""
+
+SCRATCHPAD_TEXTS = """
+drop index notes_live_text;
+create unique index notes_live_text on notes (space, content_hash) where state = 'live' and tier <> 'scratchpad';
+create index notes_scratchpad on notes (space, created_ms, id) where tier = 'scratchpad';
+"""
