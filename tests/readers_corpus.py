@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from recollect.readers import FileReader, Skip, TranscriptReader, reader_for
+
 try:
     from compression import zstd  # type: ignore[import-not-found,unused-ignore]
 except ImportError:
@@ -167,3 +169,10 @@ def put(folder: Path, place: str, content: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
+
+
+def transcript(path: Path) -> TranscriptReader:
+    """The reader that is chosen for the file, which must be one for transcripts."""
+    reader = reader_for(path)
+    assert not isinstance(reader, Skip | FileReader), reader
+    return reader

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from readers_corpus import LINE_FORMATS, TALK, as_lines, claude, codex, gemini, pack_zstd, put, tree
+from readers_corpus import LINE_FORMATS, TALK, as_lines, claude, codex, gemini, pack_zstd, put, transcript, tree
 from recollect.fence import NOTICE, Fence
 from recollect.readers import (
-    FileReader,
     Head,
     Mark,
     Rewind,
@@ -18,16 +17,13 @@ from recollect.readers import (
     Skip,
     TranscriptReader,
     conversation_text,
-    reader_for,
 )
 from recollect.readers.clean import spoken_by_agent, spoken_by_user
 from recollect.readers.fields import time_of
 
 
 def items(path: Path) -> list[Any]:
-    reader = reader_for(path)
-    assert not isinstance(reader, Skip | FileReader), reader
-    return list(reader.read(path))
+    return list(transcript(path).read(path))
 
 
 def talk(path: Path) -> list[tuple[str, str]]:
@@ -50,9 +46,7 @@ def written(folder: Path, *records: Any, place: str = "5e55.jsonl") -> Path:
 def test_every_line_format_is_recognised_and_gives_exactly_what_was_said(name: str, tmp_path: Path) -> None:
     make, place = LINE_FORMATS[name]
     path = put(tmp_path, place, as_lines(make(TALK)))
-    reader = reader_for(path)
-    assert not isinstance(reader, Skip | FileReader)
-    assert reader.name == name
+    assert transcript(path).name == name
     assert talk(path) == TALK
 
 
@@ -219,8 +213,7 @@ def test_packed_transcripts_are_read_and_read_on(pack: Any, tmp_path: Path) -> N
     whole = as_lines(codex(TALK))
     path = put(tmp_path, f"rollout.jsonl.{ending}", pack(whole))
     assert talk(path) == TALK
-    reader = reader_for(path)
-    assert not isinstance(reader, Skip | FileReader)
+    reader = transcript(path)
     mark = next(each for each in reader.read(path) if isinstance(each, Mark))
     assert mark.offset == len(whole)
     path.write_bytes(pack(whole + as_lines([item("user", "one more")])))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import settings as how
 from hypothesis import strategies as st
 
-from readers_corpus import LINE_FORMATS, TALK, as_lines, claude, generic, put
+from readers_corpus import LINE_FORMATS, TALK, as_lines, claude, generic, put, transcript
 from recollect.readers import (
     FileReader,
     Found,
@@ -34,12 +34,6 @@ from recollect.readers import (
 # The folder of real transcripts, if there is one to test with; without it these tests have nothing to run over.
 REAL = Path(os.environ.get("RECOLLECT_TRANSCRIPTS", "")) if os.environ.get("RECOLLECT_TRANSCRIPTS") else None
 MODIFIED_NS = 1_772_359_200_000_000_000
-
-
-def chosen(path: Path) -> TranscriptReader:
-    reader = reader_for(path)
-    assert not isinstance(reader, Skip | FileReader), reader
-    return reader
 
 
 def place(path: Path, content: bytes) -> None:
@@ -142,7 +136,7 @@ def lines_readers() -> Iterator[TranscriptReader]:
 def test_every_single_cut_of_a_small_file_is_survived(tmp_path: Path) -> None:
     whole = as_lines(generic([("user", "trees: 漢🌳"), ("assistant", "yes")]))
     path = put(tmp_path, "a.jsonl", whole)
-    reader = chosen(path)
+    reader = transcript(path)
     for cut in range(len(whole)):
         check_growth(reader, path, whole, [cut])
 
@@ -152,7 +146,7 @@ def test_reading_on_from_any_mark_gives_the_rest(name: str, tmp_path: Path, monk
     monkeypatch.setattr(jsonl, "MARK_EVERY_LINES", 1)
     make, where = LINE_FORMATS[name]
     path = put(tmp_path, where, as_lines(make(TALK * 3)) + b"{broken\n" + as_lines(make(TALK))[:-1])
-    reader = chosen(path)
+    reader = transcript(path)
     once = list(reader.read(path))
     marks = [(index, item) for index, item in enumerate(once) if isinstance(item, Mark)]
     assert len(marks) > 12
@@ -173,7 +167,7 @@ def test_a_torn_last_line_waits_for_its_end(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     last_start = whole.rstrip(b"\n").rindex(b"\n") + 1
     place(path, whole[:-5])
-    items = list(chosen(path).read(path))
+    items = list(transcript(path).read(path))
     assert len([item for item in items if isinstance(item, Said)]) == 3
     assert isinstance(items[-1], Mark)
     assert (items[-1].offset, items[-1].line) == (last_start, 3)
@@ -191,7 +185,7 @@ def test_a_torn_character_waits_for_its_end(tmp_path: Path) -> None:
 
 def chosen_after(path: Path, whole: bytes) -> TranscriptReader:
     place(path, whole)
-    return chosen(path)
+    return transcript(path)
 
 
 def test_a_last_record_without_a_newline_is_told_once_and_only_once(tmp_path: Path) -> None:
@@ -210,13 +204,13 @@ def test_a_line_that_is_too_long_is_passed_over_with_its_reason(
     whole = as_lines(generic([("user", "before"), ("user", "long " * 5000), ("user", "after")]))
     path = tmp_path / "a.jsonl"
     place(path, whole)
-    items = list(chosen(path).read(path))
+    items = list(transcript(path).read(path))
     assert [item.text for item in items if isinstance(item, Said)] == ["before", "after"]
     assert [item for item in items if isinstance(item, Skip)] == [Skip("line longer than 32 MB", 2)]
     assert isinstance(items[-1], Mark)
     assert (items[-1].offset, items[-1].line) == (len(whole), 3)
     place(path, whole[:12_000])
-    torn = list(chosen(path).read(path))
+    torn = list(transcript(path).read(path))
     assert [item.text for item in torn if isinstance(item, Said)] == ["before"]
     assert isinstance(torn[-1], Mark)
     assert torn[-1].line == 1
@@ -226,7 +220,7 @@ def test_a_packed_file_that_unpacks_without_end_is_given_up(tmp_path: Path, monk
     monkeypatch.setattr(lines, "MAX_UNPACKED_BYTES", 10_000)
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(as_lines(generic(TALK * 1000))))
-    items = list(chosen(path).read(path))
+    items = list(transcript(path).read(path))
     assert items[-2] == Skip("unpacks to more than the cap")
     assert len(items) < 200
 
@@ -235,7 +229,7 @@ def test_a_torn_number_or_word_is_not_taken_for_a_line(tmp_path: Path) -> None:
     whole = as_lines(generic(TALK)) + b"12345\n"
     path = tmp_path / "a.jsonl"
     place(path, whole)
-    check_growth(chosen(path), path, whole, [len(whole) - 3])
+    check_growth(transcript(path), path, whole, [len(whole) - 3])
 
 
 # Values where nobody expects them.
@@ -262,7 +256,7 @@ def test_no_record_however_odd_stops_a_reading(name: str, tmp_path: Path) -> Non
         json.dumps(odd).encode() + b"\n" for record in records for odd in spoiled(record)
     )
     path = put(tmp_path, where, content)
-    items = list(chosen(path).read(path))
+    items = list(transcript(path).read(path))
     assert content.count(b"\n") > 80
     assert items[-1] == Mark(len(content), content.count(b"\n"), items[-1].state if isinstance(items[-1], Mark) else {})
     for item in items:
@@ -279,7 +273,7 @@ def test_two_records_on_one_line_are_both_told(tmp_path: Path) -> None:
     first, second, third = as_lines(generic(TALK[:3])).splitlines(keepends=True)
     path = tmp_path / "a.jsonl"
     place(path, first.rstrip() + second + third)
-    said = [item for item in chosen(path).read(path) if isinstance(item, Said)]
+    said = [item for item in transcript(path).read(path) if isinstance(item, Said)]
     assert [(item.text, item.line) for item in said] == [(TALK[0][1], 1), (TALK[1][1], 1), (TALK[2][1], 2)]
     assert len({item.record for item in said}) == 3
 
@@ -289,13 +283,14 @@ def test_records_without_ids_are_named_by_where_they_start(tmp_path: Path) -> No
     path = tmp_path / "a.jsonl"
     place(path, whole)
     starts = [0, *(index + 1 for index, byte in enumerate(whole[:-1]) if byte == 10)]
-    assert [item.record for item in chosen(path).read(path) if isinstance(item, Said)] == [f"@{at}" for at in starts]
+    records = [item.record for item in transcript(path).read(path) if isinstance(item, Said)]
+    assert records == [f"@{at}" for at in starts]
 
 
 def test_a_deeply_nested_line_is_malformed_and_no_more(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     place(path, as_lines(generic(TALK)) + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"\n")
-    items = list(chosen(path).read(path))
+    items = list(transcript(path).read(path))
     assert Counter(type(item) for item in items)[Said] == 4
     assert [item for item in items if isinstance(item, Skip)] == [Skip("malformed line", 5)]
 
@@ -303,7 +298,7 @@ def test_a_deeply_nested_line_is_malformed_and_no_more(tmp_path: Path) -> None:
 def test_marks_come_along_the_way_so_that_work_can_be_saved(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     place(path, as_lines(claude([("user", f"message {index}") for index in range(1000)])))
-    offsets = [item.offset for item in chosen(path).read(path) if isinstance(item, Mark)]
+    offsets = [item.offset for item in transcript(path).read(path) if isinstance(item, Mark)]
     assert len(offsets) >= 5
     assert offsets == sorted(offsets)
     assert offsets[-1] == path.stat().st_size
@@ -336,7 +331,7 @@ if REAL:
         step = max(len(whole) // 23, 1)
         path = tmp_path / source.name
         path.write_bytes(whole)
-        check_growth(chosen(source), path, whole, [*range(step, len(whole), step)])
+        check_growth(transcript(source), path, whole, [*range(step, len(whole), step)])
 
     @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "cursor", "openclaw", "pi", "jsonl"])
     def test_every_named_format_has_turns_among_the_real_files(agent: str) -> None:

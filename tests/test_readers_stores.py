@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 import recollect.readers
-from readers_corpus import LINE_FORMATS, TALK, as_lines, claude, put, tree
+from readers_corpus import LINE_FORMATS, TALK, as_lines, claude, put, transcript, tree
 from recollect.readers import (
     FileReader,
     Head,
@@ -21,16 +21,9 @@ from recollect.readers import (
     Said,
     Skip,
     Text,
-    TranscriptReader,
     agent_histories,
     reader_for,
 )
-
-
-def transcript(path: Path) -> TranscriptReader:
-    reader = reader_for(path)
-    assert not isinstance(reader, Skip | FileReader), reader
-    return reader
 
 
 def talk(items: list[Item]) -> list[tuple[str, str]]:

@@ -5,15 +5,14 @@ the old one's lines) is told under that id, so that it meets the record it is a 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from recollect.readers.contract import Item, Said, Skip
+from recollect.readers.contract import Said, Skip
 from recollect.readers.fields import (
     dict_of,
     first_records,
-    is_document,
     list_of,
     name_of,
     path_of,
@@ -22,7 +21,7 @@ from recollect.readers.fields import (
     text_of,
     why_silent,
 )
-from recollect.readers.jsonl import LineReader, Meaning, Place, State, entitle, learn, read_document, when
+from recollect.readers.jsonl import DocumentReader, LineReader, Meaning, Place, State, entitle, learn, when
 
 # The person's own title outranks the agent's, which outranks a summary.
 _TITLES = {"custom-title": ("customTitle", 4), "agent-name": ("agentName", 3), "ai-title": ("aiTitle", 2),
@@ -33,6 +32,7 @@ _BOOKKEEPING = frozenset({
     "bridge-session", "atis-latch", "tag", "content-replacement", "agent-color", "agent-setting",
 })  # fmt: skip
 _LONG_FIRST_LINE = re.compile(rb'"(sessionId|parentUuid)"')
+_EXPORT = re.compile(rb'^\s*{\s*"loglines"\s*:')
 _AGENT_FILE = re.compile(r"(agent-[A-Za-z0-9_-]+)\.jsonl")
 
 
@@ -53,19 +53,17 @@ class ClaudeCodeReader(LineReader):
         return claude_step(record, place, state)
 
 
-class ClaudeWebReader:
+class ClaudeWebReader(DocumentReader):
     """The same records as one document: an export of a session on the web."""
 
     name = "claude-code"
-    appends = False
+    looks = _EXPORT
 
-    def sniff(self, path: Path, head: bytes) -> bool:
-        return is_document(head) and re.search(rb'^\s*{\s*"loglines"\s*:', head) is not None
+    def records(self, document: dict[str, Any], path: Path, state: State) -> list[Any]:
+        return list_of(document.get("loglines"))
 
-    def read(
-        self, path: Path, offset: int = 0, state: Mapping[str, Any] | None = None, *, root: Path | None = None
-    ) -> Iterator[Item]:
-        return read_document(self.name, lambda document, _: list_of(document.get("loglines")), claude_step, path, root)
+    def step(self, record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
+        return claude_step(record, place, state)
 
 
 def _is_ours(record: dict[str, Any]) -> bool:

@@ -1,15 +1,14 @@
 """Gemini CLI: JSON lines with updates (`$set`) and rewinds (`$rewindTo`), earlier one JSON document per session."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.readers.contract import Item, Rewind, Skip
+from recollect.readers.contract import Rewind, Skip
 from recollect.readers.fields import (
     dict_of,
-    is_document,
     list_of,
     name_of,
     path_of,
@@ -18,7 +17,7 @@ from recollect.readers.fields import (
     text_of,
     why_silent,
 )
-from recollect.readers.jsonl import LineReader, Meaning, Place, State, entitle, learn, read_document, when
+from recollect.readers.jsonl import DocumentReader, LineReader, Meaning, Place, State, entitle, learn, when
 from recollect.readers.paths import open_safely
 
 _SPEAKERS = {"user": "user", "gemini": "assistant"}
@@ -36,21 +35,19 @@ class GeminiReader(LineReader):
         return _step(record, place, state)
 
 
-class GeminiDocumentReader:
+class GeminiDocumentReader(DocumentReader):
     name = "gemini-cli"
-    appends = False
+    looks = _DOCUMENT
 
     def sniff(self, path: Path, head: bytes) -> bool:
-        return is_document(head) and b'"messages"' in head and _DOCUMENT.search(head) is not None
+        return b'"messages"' in head and super().sniff(path, head)
 
-    def read(
-        self, path: Path, offset: int = 0, state: Mapping[str, Any] | None = None, *, root: Path | None = None
-    ) -> Iterator[Item]:
-        def records(document: dict[str, Any], now: State) -> list[Any]:
-            _learn_session(document, path, now)
-            return list_of(document.get("messages"))
+    def records(self, document: dict[str, Any], path: Path, state: State) -> list[Any]:
+        _learn_session(document, path, state)
+        return list_of(document.get("messages"))
 
-        return read_document(self.name, records, _step, path, root)
+    def step(self, record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
+        return _step(record, place, state)
 
 
 def _is_ours(record: dict[str, Any]) -> bool:

@@ -1,14 +1,13 @@
 """Plain transcripts: JSON lines (or one document) of role, content and time, whoever wrote them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from recollect.readers.contract import Item, Said, Skip
+from recollect.readers.contract import Said, Skip
 from recollect.readers.fields import (
-    is_document,
     list_of,
     name_of,
     path_of,
@@ -17,7 +16,7 @@ from recollect.readers.fields import (
     text_of,
     why_silent,
 )
-from recollect.readers.jsonl import LineReader, Meaning, Place, State, entitle, learn, read_document, when
+from recollect.readers.jsonl import DocumentReader, LineReader, Meaning, Place, State, entitle, learn, when
 
 _ROLES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant"}
 _TOOLS = frozenset({"tool", "tool_result", "tool_call", "tool_use", "function", "function_call"})
@@ -36,23 +35,18 @@ class GenericReader(LineReader):
         return _step(record, place, state)
 
 
-class GenericDocumentReader:
+class GenericDocumentReader(DocumentReader):
     name = "json"
-    appends = False
+    looks = _DOCUMENT
 
-    def sniff(self, path: Path, head: bytes) -> bool:
-        return is_document(head) and _DOCUMENT.search(head) is not None
+    def records(self, document: dict[str, Any], path: Path, state: State) -> list[Any]:
+        _learn(document, state)
+        entitle(state, name_of(document.get("title")))
+        when((document.get("session_start"), document.get("created_at")), Place(path, 0, None, 0), state)
+        return list_of(document.get("messages"))
 
-    def read(
-        self, path: Path, offset: int = 0, state: Mapping[str, Any] | None = None, *, root: Path | None = None
-    ) -> Iterator[Item]:
-        def records(document: dict[str, Any], now: State) -> list[Any]:
-            _learn(document, now)
-            entitle(now, name_of(document.get("title")))
-            when((document.get("session_start"), document.get("created_at")), Place(path, 0, None, 0), now)
-            return list_of(document.get("messages"))
-
-        return read_document(self.name, records, _step, path, root)
+    def step(self, record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
+        return _step(record, place, state)
 
 
 def _is_ours(record: dict[str, Any]) -> bool:

@@ -5,6 +5,7 @@ places, marks, heads, malformed and torn lines. The state is plain JSON and goes
 from a mark gives what reading in one go would have given.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.readers.contract import Head, Item, Mark, Rewind, Said, Skip
-from recollect.readers.fields import first_records, key_from, modified_ms, time_of
+from recollect.readers.fields import first_records, is_document, key_from, modified_ms, time_of
 from recollect.readers.lines import MAX_LINE_BYTES, Line, Unpackable, json_lines, parse_json, read_whole
 
 Meaning = Said | Rewind | Skip
@@ -56,6 +57,29 @@ class LineReader:
         return read_jsonl(self.name, self.step, path, offset, state, root)
 
     def is_ours(self, record: dict[str, Any]) -> bool:
+        raise NotImplementedError
+
+    def step(self, record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
+        raise NotImplementedError
+
+
+class DocumentReader:
+    """A reader of transcripts that are one JSON document: a subclass says how such a document looks, where its messages
+    are and what each of them means."""
+
+    name = ""
+    appends = False
+    looks: re.Pattern[bytes]  # found at the beginning of every such document
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        return is_document(head) and self.looks.search(head) is not None
+
+    def read(
+        self, path: Path, offset: int = 0, state: Mapping[str, Any] | None = None, *, root: Path | None = None
+    ) -> Iterator[Item]:
+        return read_document(self, path, root)
+
+    def records(self, document: dict[str, Any], path: Path, state: State) -> list[Any]:
         raise NotImplementedError
 
     def step(self, record: dict[str, Any], place: Place, state: State) -> Iterable[Meaning]:
@@ -162,16 +186,10 @@ class _Done:
         return Mark(self.offset, self.lines, deepcopy(state | {"lines": self.lines}))
 
 
-def read_document(
-    agent: str,
-    records: Callable[[dict[str, Any], State], list[Any]],
-    step: Step,
-    path: Path,
-    root: Path | None,
-) -> Iterator[Item]:
-    """A transcript that is one JSON document: `records` finds the messages in it, `step` understands each."""
+def read_document(reader: DocumentReader, path: Path, root: Path | None) -> Iterator[Item]:
+    """Every message of the document, as its reader understands it."""
     state: State = {}
-    sessions = Sessions(agent, path, state)
+    sessions = Sessions(reader.name, path, state)
     mtime_ms = modified_ms(path)
     try:
         content = read_whole(path, root, MAX_LINE_BYTES)
@@ -186,9 +204,9 @@ def read_document(
     if not isinstance(document, dict):
         yield Skip("document larger than 32 MB" if content is None else "malformed document")
         return
-    for index, record in enumerate(records(document, state)):
+    for index, record in enumerate(reader.records(document, path, state)):
         if isinstance(record, dict):
-            yield from _understand(step, record, Place(path, index, None, mtime_ms), state, sessions)
+            yield from _understand(reader.step, record, Place(path, index, None, mtime_ms), state, sessions)
         else:
             yield Skip("malformed record")
     yield from sessions.news(needed=False)
