@@ -23,10 +23,10 @@ FLOORS = {
     "memory": "memory plugins testing",
     "pipelines": (
         "write search showing evaluation dailylog watching background rechunking index context upkeep "
-        "summary tools spaces capture conversation embedding filters transfer undo past backup "
+        "summary tools spaces capture conversation embedding filters transfer undo past backup timeline happened "
     ),
     "engines": "store vectors embed readers config config_edit files project repository",
-    "vocabulary": "values types errors ids audit text fence rank policies",
+    "vocabulary": "values types errors ids audit text fence rank policies timewords",
 }
 ORDER = list(FLOORS)
 ROOMS = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}

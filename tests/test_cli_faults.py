@@ -96,7 +96,7 @@ def count(shell: Shell) -> int:
         (["search", "x", "--limit", "0"], b"", 2, "limit 0"),
         (["search", "x", "--limit", "ten"], b"", 2, "not a valid integer"),
         (["search", "x", "--mode", "magic"], b"", 2, "unknown mode"),
-        (["search", "x", "--since", "yesterday-ish"], b"", 2, "is no date"),
+        (["search", "x", "--since", "yesterday-ish"], b"", 2, "is no time that we understand"),
         (["list", "--limit", "0"], b"", 2, "range"),
         (["export", "--format", "pdf"], b"", 2, "unknown format"),
         (["import", "nowhere.jsonl"], b"", 2, "cannot read"),

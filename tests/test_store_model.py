@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule, run_state_machine_as_test
 
+from faults import SIZES
 from recollect import audit
 from recollect.errors import Conflict, NotFound
 from recollect.ids import Ref
@@ -23,6 +24,7 @@ from recollect.testing.room import NOW_MS, by_uid, change, chunk, insert, note, 
 from recollect.types import STATES, Filter, Note
 
 pytest_plugins = ["postgres_server"]
+pytestmark = pytest.mark.timeout(SIZES.timeout)
 
 WORDS = ("apple", "pear", "plum", "fig")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
@@ -193,12 +195,12 @@ def _play(make: MakeStore, examples: int, steps: int) -> None:
 
 @pytest.mark.slow
 def test_sqlite_agrees_with_the_model(sqlite_stores: MakeStore) -> None:
-    _play(sqlite_stores, examples=50, steps=30)
+    _play(sqlite_stores, examples=50 * SIZES.histories, steps=30)
 
 
 @pytest.mark.slow
 def test_postgresql_agrees_with_the_model(postgres_emptied: MakeStore) -> None:
-    _play(postgres_emptied, examples=15, steps=20)
+    _play(postgres_emptied, examples=15 * SIZES.histories, steps=20)
 
 
 # -- two spaces ---------------------------------------------------------------------------------------------------
@@ -216,7 +218,7 @@ def make_store(request: pytest.FixtureRequest) -> Iterator[MakeStore]:
     yield request.getfixturevalue(name)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=NOISY)
+@settings(max_examples=25 * SIZES.histories, deadline=None, suppress_health_check=NOISY)
 @given(acts=ACTS)
 def test_two_spaces_never_meet(make_store: MakeStore, acts: list[tuple[int, str, int]]) -> None:
     """Whatever is written, no reading verb of one space shows an id, a uid or a word of the other."""
@@ -277,17 +279,17 @@ def _owned(store: Store, room: Room) -> dict[str, set[Any]]:
 def _read_everything(store: Store, room: Room, uids: set[str]) -> dict[str, Any]:
     """Every reading verb, asked for everything there is on either side."""
     space, where, ids = [room.id], room.see(states=STATES), range(1, 200)
-    nobody = replace(note("x"), created_ms=NOW_MS // 2)
     terms = (*MARKS, *WORDS)
     return {
         "notes": store.notes([*by_uid(*uids), *(Ref("note", id, None) for id in ids)], space),
         "list_notes": store.list_notes(where, 1000),
-        "neighbours": store.neighbours(nobody, where, 100, 100),
+        "neighbours": store.neighbours((NOW_MS // 2, 0), where, 100, 100),
         "history": [store.history(uid, space) for uid in uids],
         "events": store.events(space),
         "operation": [store.operation(event.operation, space) for event in store.events(space)],
         "sessions": store.sessions(space) + [s for uid in uids for s in store.sessions(space, uid=uid)],
         "turns": store.turns(space, ids=ids) + [t for uid in uids for t in store.turns(space, session=uid)],
+        "turns around": store.turns_around((NOW_MS // 2, 0), where, 100, 100),
         "keyword": store.keyword(terms, where, 1000).chunks,
         "chunks": store.chunks(range(1, 500), where),
         "pending": store.pending("m", space, 1000),

@@ -11,6 +11,7 @@ from recollect.write import check_choice
 _LISTS = ("kinds", "tiers", "tags", "sources", "states", "owners")
 _KNOWN = {field.name for field in fields(Filter)} - {"spaces", "now_ms", "with_scratchpad"}
 _OWNERS = ("note", "turn", "file")
+TRUE_THEN = ("live", "superseded", "expired")  # what may have been true at an earlier time, though hidden since
 
 
 def make_filter(spaces: tuple[int, ...], now_ms: int, extra_kinds: tuple[str, ...], asked: Mapping[str, Any]) -> Filter:
@@ -18,6 +19,8 @@ def make_filter(spaces: tuple[int, ...], now_ms: int, extra_kinds: tuple[str, ..
     if unknown:
         raise InvalidInput(f"unknown filter {unknown[0]!r}", hint=f"one of: {', '.join(sorted(_KNOWN))}")
     given = {name: value for name, value in asked.items() if value is not None}
+    if "as_of_ms" in given:
+        given.setdefault("states", TRUE_THEN)
     for name in _LISTS:
         if name in given:
             value = given[name]

@@ -37,7 +37,7 @@ from recollect.types import (
     Space,
     Turn,
 )
-from recollect.write import Limits, change, prepare, revise
+from recollect.write import Limits, change, model_input, prepare, revise
 
 if TYPE_CHECKING:
     import threading
@@ -198,12 +198,14 @@ class Memory:
 
     # -- reading --------------------------------------------------------------------------------------------------
 
-    def get(self, ref: Reference, *, as_of_ms: int | None = None) -> Note:
+    def get(self, ref: Reference, *, as_of_ms: int | None = None, as_of: str | None = None) -> Note:
         """The whole note; its text is checked against its hash, and the access is counted.
 
-        `as_of_ms` gives it as it was then, from its versions.
+        `as_of_ms`, or `as_of` in words, gives it as it was then, from its versions.
         """
         note = self._note(ref)
+        if as_of is not None:
+            as_of_ms = self._times({"as_of": as_of})[0]["as_of_ms"]
         if as_of_ms is not None:
             from recollect.past import note_at
 
@@ -255,8 +257,11 @@ class Memory:
     ) -> Sequence[Note]:
         """Notes, newest first; `before` continues after the last note of a page. Filters as in `search`.
 
-        `as_of_ms` lists what was there then, as it was then.
+        `as_of_ms`, or `as_of` in words, lists what was there then, as it was then.
         """
+        if "as_of" in filters:
+            filters, _ = self._times(filters)
+            as_of_ms = filters.pop("as_of_ms", as_of_ms)
         page = (before.created_ms, before.id) if before is not None else None
         if as_of_ms is not None:
             from recollect.past import list_at
@@ -268,9 +273,14 @@ class Memory:
         """The best notes, turns and passages for a query, by keyword and meaning.
 
         Options: mode ("hybrid", "keyword", "vector"), fusion, min_score, explain, and the filters kinds, tiers, tags,
-        since_ms, until_ms, min_importance, min_confidence, sources, session, trusted_only, states, owners.
+        since_ms, until_ms, as_of_ms (what was true then), min_importance, min_confidence, sources, session,
+        trusted_only, states, owners. `since`, `until` and `as_of` take words: "last Tuesday", "before the release".
         """
-        return self._search().run(query, limit=limit, **options)
+        if _WORDS_FOR_TIMES.isdisjoint(options):
+            return self._search().run(query, limit=limit, **options)
+        timed, notices = self._times(options)
+        answer = self._search().run(query, limit=limit, **timed)
+        return replace(answer, notices=(*notices, *answer.notices))
 
     def context(self, query: str | None = None, *, budget_tokens: int = 2000, **options: Any) -> "Context":
         """What an agent should know, within a budget: for a query, or at the start of a session without one.
@@ -281,15 +291,17 @@ class Memory:
 
         return compile_context(self, query, budget_tokens, **options)
 
-    def timeline(self, ref: Reference, *, before: int = 5, after: int = 5, **filters: Any) -> Sequence[Moment]:
-        """What was remembered just before and after a note, oldest first."""
-        anchor = self._note(ref)
-        earlier, later = self._store.neighbours(anchor, self._filter(**filters), before, after)
-        return [
-            *(Moment(note, "before", -step) for step, note in reversed(list(enumerate(earlier, 1)))),
-            Moment(anchor, "anchor", 0),
-            *(Moment(note, "after", step) for step, note in enumerate(later, 1)),
-        ]
+    def timeline(
+        self, ref: Reference, *, before: int = 5, after: int = 5, notes_only: bool = False, **filters: Any
+    ) -> Sequence[Moment]:
+        """What happened just before and after a note or a turn (`t17`), oldest first: notes, turns, and where sessions
+        began and ended. Filters that only notes have leave notes alone."""
+        from recollect.timeline import around
+
+        asked = None if isinstance(ref, Note) else parse_ref(ref)
+        said = self.passage(str(ref)) if asked is not None and asked.what == "turn" else None
+        anchor = said if isinstance(said, Turn) else self._note(ref)
+        return around(self._store, anchor, self._filter(**filters), before, after, notes_only)
 
     def history(self, ref: Reference) -> Sequence[Revision]:
         """The earlier images of a note, oldest first."""
@@ -710,7 +722,15 @@ class Memory:
     def _space_id(self, name: str) -> int:
         return placing.named(self._store, name).id
 
+    def _times(self, filters: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
+        """Filters with their words for times as milliseconds, and which note "the release" was taken to be."""
+        from recollect.happened import Happened, in_ms
+
+        return in_ms(filters, self._clock(), Happened(self._store, self._filter()))
+
     def _filter(self, **filters: Any) -> Filter:
+        if not _WORDS_FOR_TIMES.isdisjoint(filters):
+            filters, _ = self._times(filters)
         return make_filter(self._visible(), self._clock(), self._limits.kinds, filters)
 
     def _search(self) -> "Searcher":
@@ -726,12 +746,14 @@ _CHANGEABLE = frozenset(
      "valid_from_ms", "valid_to_ms", "pinned"}
 )  # fmt: skip
 _INDEXED = ("content", "title", "context", "tags")  # a change of these changes what is found
+_WORDS_FOR_TIMES = frozenset({"since", "until", "as_of"})
 
 
 def _limits(settings: Settings) -> Limits:
     return Limits(
         kinds=tuple(settings.kinds), max_note_bytes=settings.max_note_bytes, max_tags=settings.max_tags,
         chunk_tokens=settings.chunk_tokens, chunk_overlap=settings.chunk_overlap, redact=settings.redact,
+        model=model_input(settings.embedder),
     )  # fmt: skip
 
 

@@ -34,6 +34,17 @@ def list_at(store: Store, where: Filter, at_ms: int, limit: int, before: tuple[i
     return sorted(found, key=lambda note: (note.created_ms, note.id), reverse=True)[:limit]
 
 
+def reworded(store: Store, notes: Sequence[Note], spaces: Sequence[int], at_ms: int) -> list[int]:
+    """Those notes that had another text then: a search finds them by the words that they have now."""
+    return [
+        note.id
+        for note in notes
+        if note.rev > 1
+        and (first := next((old for old in store.history(note.uid, spaces) if old.at_ms > at_ms), None)) is not None
+        and first.image["content_hash"] != note.content_hash
+    ]
+
+
 def matches(note: Note, where: Filter, at_ms: int) -> bool:
     """Whether a note passes a filter, as the engines decide it."""
     chosen: Sequence[tuple[tuple[str, ...], str]] = (

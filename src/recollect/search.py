@@ -12,6 +12,7 @@ from recollect import rank
 from recollect.config import Settings
 from recollect.embedding import Embedding
 from recollect.errors import InvalidInput
+from recollect.ids import Ref
 from recollect.showing import Shown
 from recollect.store import Store, Use
 from recollect.text.redact import clean
@@ -77,8 +78,17 @@ class Searcher:
         least = self._settings.search_min_score if min_score is None else min_score
         rows = [row for row in rows if row.score >= least][:limit]
         hits = Shown(self._store, where, pool.chunks, pool.asking.terms, explain).hits(rows)
+        if where.as_of_ms is not None:
+            notices += self._reworded(rows, where, where.as_of_ms)
         self._log(query, rows)
         return Answer(tuple(hits), pool.mode, query, tuple(notices), self._owed(where, pool.mode))
+
+    def _reworded(self, rows: Sequence[rank.Ranked], where: Filter, at_ms: int) -> list[str]:
+        from recollect.past import reworded
+
+        refs = [Ref("note", row.owner[1], None) for row in rows if row.owner[0] == "note"]
+        ids = reworded(self._store, self._store.notes(refs, where.spaces), where.spaces, at_ms)
+        return [f"note {id} had another text then: `recollect get {id} --as-of` shows it" for id in ids]
 
     # -- lanes ----------------------------------------------------------------------------------------------------
 
@@ -100,7 +110,8 @@ class Searcher:
             cosines = self._cosines(vector, known, where) if vector is not None else {}
         asking = rank.Asking(
             terms=tuple(terms), statistics=rank.Statistics(lane.total, lane.average_terms, lane.frequencies),
-            names=named, window=rank.window_of(query, self._clock()), now_ms=self._clock(),
+            names=named, window=rank.window_of(query, self._clock()),
+            now_ms=self._clock() if where.as_of_ms is None else where.as_of_ms,
             trust=rank.trust_of(query, self.embedding.latin_only),
         )  # fmt: skip
         return _Pool(asking, chunks, cosines, around, mode), notices

@@ -247,6 +247,7 @@ class Filter:
     pinned: bool | None = None
     with_scratchpad: bool = True  # whether the scratchpad passes where no tier is named
     owners: tuple[Literal["note", "turn", "file"], ...] = ("note", "turn", "file")
+    as_of_ms: int | None = None  # only what was true then; whether hidden notes count, `states` says
 
     @property
     def notes_only(self) -> bool:
@@ -302,11 +303,43 @@ class Answer(Sequence[Hit]):
 
 @value
 class Moment:
-    """A timeline entry: a note and where it stands to the anchor."""
+    """A timeline entry and where it stands to the anchor: a note, a turn, or the start or end of a session."""
 
-    note: Note
+    note: Note | None
     position: Literal["before", "anchor", "after"]
     distance: int
+    what: Literal["note", "turn", "start", "end"] = "note"
+    turn: Turn | None = None
+    session: Session | None = None
+
+    @property
+    def id(self) -> int | str:
+        """A note's number, `t17` for a turn, a session's uid."""
+        if self.turn is not None:
+            return f"t{self.turn.id}"
+        return self.note.id if self.note is not None else self.session.uid if self.session is not None else ""
+
+    @property
+    def at_ms(self) -> int:
+        if self.turn is not None:
+            return self.turn.at_ms
+        if self.note is not None:
+            return self.note.created_ms
+        session = self.session
+        return 0 if session is None else session.started_ms if self.what == "start" else session.ended_ms or 0
+
+    @property
+    def kind(self) -> str:
+        return self.note.kind if self.note is not None else self.what
+
+    @property
+    def title(self) -> str:
+        if self.turn is not None:
+            return " ".join(f"{self.turn.speaker}: {self.turn.text[:200]}".split())[:80]
+        if self.note is not None:
+            return self.note.title
+        name = "" if self.session is None else self.session.title or self.session.key
+        return f"session {'began' if self.what == 'start' else 'ended'}: {name}"
 
 
 @value

@@ -87,7 +87,13 @@ def answer_json(answer: "Answer") -> dict[str, Any]:
 
 
 def moment_json(moment: "Moment") -> dict[str, Any]:
-    return brief_json(moment.note) | {"position": moment.position, "distance": moment.distance}
+    place = {"position": moment.position, "distance": moment.distance, "what": moment.what}
+    if moment.note is not None:
+        return brief_json(moment.note) | place
+    said = moment.turn or moment.session
+    session = moment.turn.session if moment.turn is not None else moment.session.uid if moment.session else None
+    row = {"id": moment.id, "kind": moment.kind, "title": moment.title, "space": said.space if said else None}
+    return row | {"session": session, "created_at": iso(moment.at_ms)} | place
 
 
 def revision_json(revision: "Revision") -> dict[str, Any]:

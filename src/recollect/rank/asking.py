@@ -18,17 +18,17 @@ LEAST_TRUST = 0.1
 _WORD = re.compile(r"\w+")
 _NAMED = re.compile(r"(\w+)(?:['’]s\b)?")
 _DAY_MS = 86_400_000
-_NUMBERS = {
+NUMBERS = {
     "a": 1, "an": 1, "one": 1, "couple": 2, "two": 2, "few": 3, "three": 3, "four": 4, "several": 4, "five": 5,
     "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
 }  # fmt: skip
 _VAGUE = ("couple", "few", "several")
 _UNITS = {"day": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_COUNT = r"(\d{1,3}|" + "|".join(_NUMBERS) + r")"
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_COUNT = r"(\d{1,3}|" + "|".join(NUMBERS) + r")"
 _AGO = re.compile(rf"\b(?:(?:a|the)\s+)?{_COUNT}(?:\s+of)?\s+(day|week|month|year)s?\s+(?:ago|back|earlier)\b", re.I)
 _PAST = re.compile(rf"\b(?:past|last|previous)\s+(?:{_COUNT}(?:\s+of)?\s+)?(day|week|month|year)s?\b", re.I)
-_WEEKDAY = re.compile(rf"\b(?:last|on|this past)\s+({'|'.join(_DAYS)})\b", re.I)
+_WEEKDAY = re.compile(rf"\b(?:last|on|this past)\s+({'|'.join(DAYS)})\b", re.I)
 _YESTERDAY = re.compile(r"\byesterday\b", re.I)
 _TODAY = re.compile(r"\btoday\b", re.I)
 
@@ -98,7 +98,7 @@ def window_of(query: str, now_ms: int) -> Window | None:
     if _YESTERDAY.search(query):
         return days(1, 1)
     if weekday := _WEEKDAY.search(query):
-        back = (today // _DAY_MS + 3 - _DAYS.index(weekday[1].lower())) % 7 or 7  # day 0 was a Thursday
+        back = (today // _DAY_MS + 3 - DAYS.index(weekday[1].lower())) % 7 or 7  # day 0 was a Thursday
         return days(back, back)
     if past := _PAST.search(query):
         return days((_number(past[1]) if past[1] else 1) * _UNITS[past[2].lower()] * 1.1, 0)
@@ -106,4 +106,4 @@ def window_of(query: str, now_ms: int) -> Window | None:
 
 
 def _number(word: str) -> int:
-    return int(word) if word.isdigit() else _NUMBERS[word.lower()]
+    return int(word) if word.isdigit() else NUMBERS[word.lower()]

@@ -95,7 +95,21 @@ class Store(Protocol):
     def list_notes(self, where: Filter, limit: int, before: tuple[int, int] | None = None) -> list[Note]:
         """Newest first by (created_ms, id); `before` continues after the last row of the page before."""
 
-    def neighbours(self, note: Note, where: Filter, before: int, after: int) -> tuple[list[Note], list[Note]]: ...
+    def neighbours(
+        self, at: tuple[int, int], where: Filter, before: int, after: int
+    ) -> tuple[list[Note], list[Note]]:
+        """The notes around (created_ms, id), nearest first on both sides."""
+
+    def turns_around(
+        self, at: tuple[int, int], where: Filter, before: int, after: int
+    ) -> tuple[list[Turn], list[Turn]]:
+        """The turns around (at_ms, id), nearest first on both sides."""
+
+    def sessions_around(
+        self, at_ms: int, where: Filter, before: int, after: int
+    ) -> tuple[list[tuple[str, Session]], list[tuple[str, Session]]]:
+        """Where sessions began ("start", up to a time on the side before) and ended ("end", from it on on the side
+        after), nearest first on both sides."""
 
     def history(self, uid: str, spaces: Sequence[int]) -> list[Revision]: ...
 
@@ -235,6 +249,9 @@ class Store(Protocol):
 
     def similarities(self, model: str, query: Any, ids: Sequence[int], spaces: Sequence[int]) -> dict[int, float]:
         """The cosine of each of these chunks that has a vector."""
+
+    def note_vectors(self, model: str, where: Filter, limit: int) -> list[tuple[int, bytes]]:
+        """The float32 vector of the first chunk of each of the newest notes that pass: (note id, bytes)."""
 
     def vector_lane(self, model: str, query: Any, where: Filter, limit: int) -> list[tuple[int, float]]:
         """Exact nearest chunks by cosine inside the filter: (chunk id, similarity), best first."""

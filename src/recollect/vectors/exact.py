@@ -90,7 +90,7 @@ class ExactScan:
             return []
         ids = np.concatenate([part[0] for part in parts])
         scores = np.concatenate([part[1] for part in parts])
-        if where.notes_only or where.session or where.since_ms or where.until_ms or where.trusted_only:
+        if _narrow(where):
             keep = np.isin(ids, np.array(self._source.allowed_chunks(where), np.int64))
             ids, scores = ids[keep], scores[keep]
         return self._best(ids, scores, where, limit)
@@ -131,6 +131,12 @@ class ExactScan:
             if len(found) >= limit or wanted >= len(scores):
                 return found[:limit]
             wanted *= 4
+
+
+def _narrow(where: Filter) -> bool:
+    """Whether a filter may leave so few that it is quicker to list them first."""
+    times = (where.since_ms, where.until_ms, where.as_of_ms)
+    return bool(where.notes_only or where.session or where.trusted_only or any(at is not None for at in times))
 
 
 def _top(scores: Any, wanted: int) -> Any:

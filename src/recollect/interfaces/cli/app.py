@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "history": ("reading", "Show the earlier versions of a note."),
     "log": ("reading", "List operations, newest first."),
     "context": ("context", "Print what an agent should know."),
-    "timeline": ("reading", "Show what was remembered before and after a note."),
+    "timeline": ("reading", "Show what happened before and after a note or a turn."),
     "stats": ("reading", "Count what is remembered."),
     "index": ("indexing", "Make files and agents' transcripts searchable."),
     "watch": ("indexing", "Index now, and again whenever something changes."),

@@ -11,23 +11,22 @@ from recollect.ids import parse_ref
 from recollect.interfaces import answers
 from recollect.interfaces.cli import screen, words
 from recollect.interfaces.cli.door import Door, command
-from recollect.types import Note, Revision
+from recollect.types import Moment, Note, Revision
 
 _FOLLOWS = {"updated_ms", "content_hash"}  # they change with everything else
 
 
 @command("get", "recollect get 17", "recollect get 17 18 --json", "recollect get t42")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@click.option("--as-of", metavar="WHEN", help="As it was then: 2026-01-31, or 12h, 30d, 2w ago.")
+@click.option("--as-of", metavar="WHEN", help="As it was then: 2026-01-31, 30d, 'last Tuesday'.")
 def get_command(door: Door, ids: tuple[str, ...], as_of: str | None) -> None:
     """Show whole notes.
 
     ID is a note's number or uid; c17 and t17 are the passages and turns that search names.
     """
     with door.memory() as memory:
-        then = words.moment_ms(as_of, ahead=False) if as_of is not None else None
         found = [
-            memory.get(ref, as_of_ms=then) if parse_ref(ref).what == "note" else memory.passage(ref) for ref in ids
+            memory.get(ref, as_of=as_of) if parse_ref(ref).what == "note" else memory.passage(ref) for ref in ids
         ]
     values = [_value(item) for item in found]
     door.answer(values[0] if len(values) == 1 else {"notes": values}, lambda: _show_all(found))
@@ -61,7 +60,7 @@ def _show_all(found: Sequence[Any]) -> None:
 @click.option("--before", metavar="ID", help="Continue after this note, the last of a page.")
 @click.option("--kind", multiple=True, metavar="KIND", help="Only this kind; may be repeated.")
 @click.option("--tag", multiple=True, metavar="TAG", help="Only with this tag; may be repeated, or a,b.")
-@click.option("--since", metavar="WHEN", help="Not older than: 2026-01-31, or 12h, 30d, 2w.")
+@click.option("--since", metavar="WHEN", help="Not older than: 2026-01-31, 30d, 'last Tuesday', 'in March'.")
 @click.option("--until", metavar="WHEN", help="Not newer than.")
 @click.option("--session", metavar="UID", help="Only what belongs to this session.")
 @click.option("--state", multiple=True, metavar="STATE", help="live, superseded, expired, evicted or deleted.")
@@ -72,10 +71,8 @@ def list_command(door: Door, limit: int, before: str | None, **given: Any) -> No
     filters: dict[str, Any] = {
         "kinds": words.tags(given["kind"]), "tags": words.tags(given["tag"]), "states": words.tags(given["state"]),
         "session": given["session"], "pinned": given["pinned"] or None,
-        **words.since_until(given["since"], given["until"]),
+        **words.since_until(given["since"], given["until"], given["as_of"]),
     }  # fmt: skip
-    if given["as_of"] is not None:
-        filters["as_of_ms"] = words.moment_ms(given["as_of"], ahead=False)
     with door.memory() as memory:
         last = memory.get(before) if before is not None else None
         notes = memory.list(limit=limit, before=last, **filters)
@@ -134,22 +131,31 @@ def log_command(door: Door, limit: int) -> None:
 
 @command("timeline", "recollect timeline 17", "recollect timeline 17 --before 2 --after 10")
 @click.argument("ref", metavar="ID")
-@click.option("--before", type=click.IntRange(0, 10_000), default=5, show_default=True, help="Notes before it.")
-@click.option("--after", type=click.IntRange(0, 10_000), default=5, show_default=True, help="Notes after it.")
+@click.option("--before", type=click.IntRange(0, 10_000), default=5, show_default=True, help="How many before it.")
+@click.option("--after", type=click.IntRange(0, 10_000), default=5, show_default=True, help="How many after it.")
 @click.option("--kind", multiple=True, metavar="KIND", help="Only this kind; may be repeated.")
-def timeline_command(door: Door, ref: str, before: int, after: int, kind: tuple[str, ...]) -> None:
-    """Show what was remembered before and after a note."""
+@click.option("--notes", is_flag=True, help="Only notes: no turns, no sessions.")
+def timeline_command(door: Door, ref: str, before: int, after: int, kind: tuple[str, ...], notes: bool) -> None:
+    """Show what happened before and after a note or a turn.
+
+    Notes, turns, and where sessions began and ended; --notes shows notes alone. ID may be a turn such as t17.
+    """
     with door.memory() as memory:
-        moments = memory.timeline(ref, before=before, after=after, kinds=words.tags(kind))
+        moments = memory.timeline(ref, before=before, after=after, kinds=words.tags(kind), notes_only=notes)
     rows = [
-        (f"{moment.distance:+d}" if moment.distance else "→", moment.note.id, moment.note.kind, moment.note.title,
-         screen.day_and_time(moment.note.created_ms))
+        (f"{moment.distance:+d}" if moment.distance else "→", _short(moment), moment.kind, moment.title,
+         screen.day_and_time(moment.at_ms))
         for moment in moments
     ]  # fmt: skip
     door.answer(
         {"moments": [answers.moment_json(moment) for moment in moments]},
         lambda: screen.table(("", "id", "kind", "title", "created"), rows),
     )
+
+
+def _short(moment: Moment) -> str:
+    """What to type for it; a session's uid is too long for a table."""
+    return str(moment.id) if moment.session is None else ""
 
 
 @command("stats", "recollect stats", "recollect stats --space all --json")

@@ -17,6 +17,7 @@ _OWNERS = {"notes": ("note",), "sessions": ("turn",), "files": ("file",), "all":
     "search",
     'recollect search "billing database"',
     "recollect search deploy --kind decision --since 30d --limit 3",
+    'recollect search "where does Ana work" --as-of "in March"',
     'recollect search "what did we say about caching" --source sessions --explain',
     'recollect search "api style" --space all --json',
 )
@@ -25,8 +26,9 @@ _OWNERS = {"notes": ("note",), "sessions": ("turn",), "files": ("file",), "all":
 @click.option("--mode", metavar="MODE", help="hybrid, keyword or vector; hybrid by default.")
 @click.option("--kind", multiple=True, metavar="KIND", help="Only notes of this kind; may be repeated.")
 @click.option("--tag", multiple=True, metavar="TAG", help="Only notes with this tag; may be repeated, or a,b.")
-@click.option("--since", metavar="WHEN", help="Not older than: 2026-01-31, or 12h, 30d, 2w.")
-@click.option("--until", metavar="WHEN", help="Not newer than.")
+@click.option("--since", metavar="WHEN", help="Not older than: 2026-01-31, 30d, 'last Tuesday', 'in March'.")
+@click.option("--until", metavar="WHEN", help="Not newer than; also 'before the release'.")
+@click.option("--as-of", metavar="WHEN", help="Only what was true then, though it was superseded since.")
 @click.option("--min-score", type=float, metavar="0-1", help="Leave weaker hits out.")
 @click.option("--source", metavar="WHAT", default="all", help="notes, sessions, files or all.")
 @click.option("--session", metavar="UID", help="Only what belongs to this session.")
@@ -45,7 +47,8 @@ def search_command(door: Door, query: tuple[str, ...], limit: int | None, **give
 def _options(given: dict[str, Any]) -> dict[str, Any]:
     if given["source"] not in _OWNERS:
         raise InvalidInput(f"unknown source {given['source'][:40]!r}", hint=f"one of: {', '.join(_OWNERS)}")
-    options: dict[str, Any] = {"owners": _OWNERS[given["source"]], **words.since_until(given["since"], given["until"])}
+    times = words.since_until(given["since"], given["until"], given["as_of"])
+    options: dict[str, Any] = {"owners": _OWNERS[given["source"]], **times}
     if given["kind"]:
         options["kinds"] = words.tags(given["kind"])
     if given["tag"]:

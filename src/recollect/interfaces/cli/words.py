@@ -13,7 +13,6 @@ from recollect.errors import InvalidInput
 
 MOST_INPUT = 100_000_000  # the largest note that any setting allows
 _SPAN = re.compile(r"(\d{1,6})(m|h|d|w|y)")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MINUTES = {"m": 1, "h": 60, "d": 1440, "w": 10_080, "y": 525_600}
 
 
@@ -95,14 +94,10 @@ def moment_ms(text: str, *, ahead: bool) -> int:
         ) from None
 
 
-def since_until(since: str | None, until: str | None) -> dict[str, int]:
-    found = {}
-    if since is not None:
-        found["since_ms"] = moment_ms(since, ahead=False)
-    if until is not None:
-        whole_day = _DAY.fullmatch(until.strip()) is not None  # until a day means until it is over
-        found["until_ms"] = moment_ms(f"{until.strip()}T23:59:59.999" if whole_day else until, ahead=False)
-    return found
+def since_until(since: str | None, until: str | None, as_of: str | None = None) -> dict[str, str]:
+    """The times that were given, in their own words: Memory knows what they mean."""
+    given = (("since", since), ("until", until), ("as_of", as_of))
+    return {name: text for name, text in given if text is not None}
 
 
 def confirmed(question: str, *, yes: bool) -> bool:

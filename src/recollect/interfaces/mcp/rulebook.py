@@ -90,12 +90,12 @@ class RulebookTools:
         memoryId: str,  # noqa: N803
         window: Annotated[int, Field(ge=0, le=1000)] = 5,
     ) -> Annotated[CallToolResult, TimelineOf]:
-        moments = self._memory().timeline(memoryId, before=window, after=window)
+        moments = self._memory().timeline(memoryId, before=window, after=window, notes_only=True)
         rows = [
             {"id": moment.note.uid, "title": harmless(moment.note.title), "type": moment.note.kind,
              "createdAt": moment.note.created_ms, "position": moment.position,
              "distanceFromAnchor": abs(moment.distance)}
-            for moment in moments
+            for moment in moments if moment.note is not None
         ]  # fmt: skip
         return reply({"success": True, "timeline": rows})
 

@@ -15,7 +15,7 @@ from recollect.errors import RecollectError
 from recollect.fence import NOTICE, Fence, harmless
 from recollect.interfaces import answers
 from recollect.text.chunk import estimate_tokens
-from recollect.types import Answer, Chunk, Hit, Moment, Note, Turn
+from recollect.types import TRUSTED_ORIGINS, Answer, Chunk, Hit, Moment, Note, Turn
 
 TITLE_TOKENS = 20
 SNIPPET_TOKENS = 24
@@ -47,7 +47,7 @@ class Found(Open):
 
 
 class Entry(Open):
-    id: int
+    id: int | str = Field(description="A note's number, t17 for a turn, a session's uid.")
     title: str
     kind: str
     created_at: str | None
@@ -191,13 +191,14 @@ def timeline(moments: Sequence[Moment]) -> CallToolResult:
 
 
 def entry(moment: Moment) -> dict[str, Any]:
-    note = moment.note
-    text = clipped(note.content, PREVIEW_TOKENS)
-    title = clipped(note.title, TITLE_TOKENS)
+    said = moment.note or moment.turn
+    origin = said.origin if said is not None else "agent"
+    text = clipped(_cut(said), PREVIEW_TOKENS) if said is not None else ""
+    title = clipped(moment.title, TITLE_TOKENS)
     return {
-        "id": note.id, "title": title, "kind": note.kind, "created_at": _second(note.created_ms),
-        "position": moment.position, "distance": moment.distance, "origin": note.origin, "trusted": note.trusted,
-        "preview": "" if text == title else text,
+        "id": moment.id, "title": title, "kind": moment.kind, "created_at": _second(moment.at_ms),
+        "position": moment.position, "distance": moment.distance, "origin": origin,
+        "trusted": origin in TRUSTED_ORIGINS, "preview": "" if text == title else text,
     }  # fmt: skip
 
 

@@ -26,7 +26,13 @@ from recollect.values import value
 MOST_AT_ONCE = 50
 
 Id = Annotated[int | str, Field(description="A note's number or uid, as search gives it.")]
-When = Annotated[str | None, Field(description="2026-01-31, 2026-01-31T10:00Z, or a span back from now: 12h, 30d, 2w.")]
+When = Annotated[
+    str | None,
+    Field(description="2026-01-31, 2026-01-31T10:00Z, 12h, 30d, or words: last Tuesday, in March, before the release."),
+]
+Then = Annotated[
+    str | None, Field(description="Only what was true then (words as in since), although superseded by now.")
+]
 
 
 class Confirm(BaseModel):
@@ -62,7 +68,7 @@ def default_tools(memory: Callable[[], Memory]) -> list[Spec]:
             "Find what was remembered, by keyword and meaning. Returns compact rows; read a whole text with memory_get."
             " Search before asking the user for something they may have told before."), reads=True),
         spec("memory_timeline", "Timeline around a note", tools.timeline,
-             "What was remembered just before and after a note, oldest first.", reads=True),
+             "What happened just before and after a note or turn: notes, turns, sessions; oldest first.", reads=True),
         spec("memory_get", "Read whole notes", tools.get,
              "Whole notes by number or uid; also turns (t17) and passages (c17) that a search named.", reads=True),
         spec("memory_add", "Remember", tools.add, (
@@ -93,12 +99,13 @@ class MemoryTools:
         tags: Annotated[list[str], Field(description="Only notes with one of these tags.")] = [],  # noqa: B006
         since: When = None,
         until: When = None,
+        as_of: Then = None,
         session: Annotated[str | None, Field(description="Only this session, by its uid.")] = None,
         min_score: Annotated[float | None, Field(ge=0, le=1, description="Leave weaker hits out.")] = None,
         trusted_only: Annotated[bool, Field(description="Leave out what came from tools, the web or files.")] = False,
     ) -> Annotated[CallToolResult, Found]:
         filters: dict[str, Any] = {"kinds": kinds, "tags": tags, "session": session, "trusted_only": trusted_only}
-        filters |= since_until(since, until)
+        filters |= since_until(since, until, as_of)
         return shapes.found(self._memory().search(query, limit=limit, mode=mode, min_score=min_score, **filters))
 
     def timeline(
@@ -113,13 +120,14 @@ class MemoryTools:
         self,
         ids: Annotated[list[int | str], Field(min_length=1, max_length=MOST_AT_ONCE)],
         max_chars: Annotated[int, Field(ge=200, le=1_000_000, description="Longest text of each.")] = 20_000,
+        as_of: Annotated[str | None, Field(description="Notes as they were then: a date or words.")] = None,
     ) -> Annotated[CallToolResult, Got]:
         memory = self._memory()
         items, missing = [], []
         for ref in ids:
             try:
                 note = parse_ref(ref).what == "note"
-                items.append(memory.get(ref) if note else memory.passage(str(ref)))
+                items.append(memory.get(ref, as_of=as_of) if note else memory.passage(str(ref)))
             except NotFound:
                 missing.append(str(ref))
         if not items:

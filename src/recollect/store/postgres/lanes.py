@@ -59,6 +59,12 @@ class PostgresLanes(ChunkTables):
     def _vector_value(self, vector: bytes) -> str:
         return _literal(vector)
 
+    def _vector_bytes(self, stored: Any) -> bytes:
+        import numpy as np
+
+        text = stored if isinstance(stored, str) else str(stored)
+        return np.array(text.strip("[]").split(","), dtype="<f4").tobytes()
+
     def _move_vectors(self, column: str, owner: int, space: int) -> None:
         """Nothing to do: vectors follow their chunks by cascade, and nobody keeps a copy."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from recollect.store import Operation
 from recollect.store.relational.base import ChunkOwner
-from recollect.store.relational.rows import Row, batches, chunk_clauses, marks
+from recollect.store.relational.rows import Row, batches, chunk_clauses, marks, note_clauses
 from recollect.store.relational.vectors import VectorTables
 from recollect.text.chunk import CHUNKER_VERSION
 from recollect.text.tokens import TOKENIZER_VERSION
@@ -83,6 +83,19 @@ class ChunkTables(VectorTables):
             (space, owner),
         )
         return [chunk_of(row) for row in rows]
+
+    def note_vectors(self, model: str, where: Filter, limit: int) -> list[tuple[int, bytes]]:
+        model_id = self._model_id(model)
+        if model_id is None:
+            return []
+        clauses = note_clauses(where, self.tag_sql)
+        rows = self._rows(
+            "select n.id, v.vector from notes n join chunks c on c.space = n.space and c.note_id = n.id "
+            "and c.chunk_idx = 0 join vectors v on v.space = c.space and v.chunk_id = c.id and v.model = ? "
+            f"where {clauses.sql} order by n.created_ms desc, n.id desc limit ?",
+            (model_id, *clauses.values, limit),
+        )
+        return [(row[0], self._vector_bytes(row[1])) for row in rows]
 
     def siblings(self, owners: Sequence[tuple[str, int]], spaces: Sequence[int]) -> list[Chunk]:
         found: list[Chunk] = []

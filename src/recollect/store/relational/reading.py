@@ -37,11 +37,13 @@ class NoteReading(NoteTables):
         )
         return self._with_links(rows, where.spaces)
 
-    def neighbours(self, note: Note, where: Filter, before: int, after: int) -> tuple[list[Note], list[Note]]:
+    def neighbours(
+        self, at: tuple[int, int], where: Filter, before: int, after: int
+    ) -> tuple[list[Note], list[Note]]:
         sides = []
         for sign, order, limit in (("<", "desc", before), (">", "asc", after)):
             clauses = note_clauses(where, self.tag_sql)
-            clauses.add(f"(n.created_ms, n.id) {sign} (?, ?)", note.created_ms, note.id)
+            clauses.add(f"(n.created_ms, n.id) {sign} (?, ?)", *at)
             rows = self._rows(
                 f"{NOTE_SELECT}{NOTE_FROM}where {clauses.sql} order by n.created_ms {order}, n.id {order} limit ?",
                 (*clauses.values, limit),

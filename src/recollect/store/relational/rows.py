@@ -101,7 +101,9 @@ def note_clauses(where: Filter, tag_sql: str) -> Clauses:
 
 def _note_fields(clauses: Clauses, where: Filter, tag_sql: str) -> None:
     clauses.among("n.state", where.states)
-    if "expired" not in where.states:
+    if where.as_of_ms is not None:
+        _true_then(clauses, where.as_of_ms)
+    elif "expired" not in where.states:
         clauses.add("(n.expires_ms is null or n.expires_ms > ?)", where.now_ms)
     for column, values in (("n.kind", where.kinds), ("n.tier", where.tiers), ("n.source", where.sources)):
         if values:
@@ -116,6 +118,30 @@ def _note_fields(clauses: Clauses, where: Filter, tag_sql: str) -> None:
         clauses.add("n.confidence >= ?", where.min_confidence)
     if where.pinned is not None:
         clauses.add("n.pinned = ?", int(where.pinned))
+
+
+def turn_clauses(where: Filter) -> Clauses:
+    """The part of the filter that concerns turns, as conditions on `turns t join sessions z`."""
+    clauses = Clauses()
+    clauses.among("t.space", where.spaces)
+    if where.since_ms is not None:
+        clauses.add("t.at_ms >= ?", where.since_ms)
+    if where.until_ms is not None:
+        clauses.add("t.at_ms < ?", where.until_ms)
+    if where.as_of_ms is not None:
+        clauses.add("t.at_ms <= ?", where.as_of_ms)
+    if where.session is not None:
+        clauses.add("z.uid = ?", where.session)
+    if where.trusted_only:
+        clauses.among("t.origin", sorted(TRUSTED_ORIGINS))
+    return clauses
+
+
+def _true_then(clauses: Clauses, at_ms: int) -> None:
+    """A note is true from the time it names, else from its making, until it was replaced or expired."""
+    clauses.add("coalesce(n.valid_from_ms, n.created_ms) <= ?", at_ms)
+    clauses.add("(n.valid_to_ms is null or n.valid_to_ms > ?)", at_ms)
+    clauses.add("(n.expires_ms is null or n.expires_ms > ?)", at_ms)
 
 
 def chunk_clauses(where: Filter, tag_sql: str) -> Clauses:
@@ -135,6 +161,8 @@ def chunk_clauses(where: Filter, tag_sql: str) -> Clauses:
         clauses.add("c.created_ms >= ?", where.since_ms)
     if where.until_ms is not None:
         clauses.add("c.created_ms < ?", where.until_ms)
+    if where.as_of_ms is not None:
+        clauses.add("(c.note_id is not null or c.created_ms <= ?)", where.as_of_ms)
     if where.session is not None:
         clauses.add(
             "(n.session = ? or c.session_id in (select id from sessions z where z.space = c.space and z.uid = ?))",

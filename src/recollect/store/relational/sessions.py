@@ -7,8 +7,8 @@ from recollect import audit
 from recollect.errors import Conflict, NotFound
 from recollect.store import Operation, TurnDraft
 from recollect.store.relational.base import Chains, ChunkOwner, Engine, scope_of
-from recollect.store.relational.rows import Row, batches, marks
-from recollect.types import TRUSTED_ORIGINS, Session, Turn
+from recollect.store.relational.rows import Clauses, Row, batches, marks, turn_clauses
+from recollect.types import TRUSTED_ORIGINS, Filter, Session, Turn
 
 _SESSION = (
     "select z.uid, s.name, z.agent, z.key, z.started_ms, z.seen_ms, z.id, z.ended_ms, z.title, z.summary, z.source, "
@@ -183,6 +183,52 @@ class SessionTables(Engine):
         if around is not None:
             where, values = where + "and t.position between ? and ? ", [*values, *around]
         return [Turn(*row) for row in self._rows(f"{_TURN}{where}order by t.session_id, t.position", values)]
+
+    # -- around a time --------------------------------------------------------------------------------------------
+
+    def turns_around(
+        self, at: tuple[int, int], where: Filter, before: int, after: int
+    ) -> tuple[list[Turn], list[Turn]]:
+        sides = []
+        for sign, order, limit in (("<", "desc", before), (">", "asc", after)):
+            clauses = turn_clauses(where)
+            clauses.add(f"(t.at_ms, t.id) {sign} (?, ?)", *at)
+            rows = self._rows(
+                f"{_TURN}where {clauses.sql} order by t.at_ms {order}, t.id {order} limit ?", (*clauses.values, limit)
+            )
+            sides.append([Turn(*row) for row in rows])
+        return sides[0], sides[1]
+
+    def sessions_around(
+        self, at_ms: int, where: Filter, before: int, after: int
+    ) -> tuple[list[tuple[str, Session]], list[tuple[str, Session]]]:
+        sides = []
+        for signs, order, limit in ((("<=", "<"), "desc", before), ((">", ">="), "asc", after)):
+            found: list[tuple[int, str, Session]] = []
+            for sign, column, what in zip(signs, ("z.started_ms", "z.ended_ms"), ("start", "end"), strict=True):
+                clauses = _of_sessions(where, column)
+                clauses.add(f"{column} {sign} ?", at_ms)
+                rows = self._rows(
+                    f"{_SESSION}where {clauses.sql} order by {column} {order}, z.id limit ?", (*clauses.values, limit)
+                )
+                found += [(row[4] if what == "start" else row[7], what, Session(*row)) for row in rows]
+            found.sort(key=lambda one: (one[0], one[1] == "end"), reverse=order == "desc")
+            sides.append([(what, session) for _, what, session in found[:limit]])
+        return sides[0], sides[1]
+
+
+def _of_sessions(where: Filter, column: str) -> Clauses:
+    clauses = Clauses()
+    clauses.among("z.space", where.spaces)
+    if where.session is not None:
+        clauses.add("z.uid = ?", where.session)
+    if where.since_ms is not None:
+        clauses.add(f"{column} >= ?", where.since_ms)
+    if where.until_ms is not None:
+        clauses.add(f"{column} < ?", where.until_ms)
+    if where.as_of_ms is not None:
+        clauses.add(f"{column} <= ?", where.as_of_ms)
+    return clauses
 
 
 def _turn_row(turn_id: int, space: int, session_id: int, position: int, turn: Turn) -> Row:

@@ -130,6 +130,10 @@ class VectorTables(Engine):
         """Float32 bytes as the engine binds them."""
         return vector
 
+    def _vector_bytes(self, stored: Any) -> bytes:
+        """What the engine keeps of a vector, back as float32 bytes."""
+        return bytes(stored)
+
     # -- cache ----------------------------------------------------------------------------------------------------
 
     def cached(self, provider: str, model: str, dims: int, hashes: Sequence[str], now_ms: int) -> dict[str, bytes]:

@@ -12,6 +12,7 @@ from recollect.testing.contract.reading import ReadingRules
 from recollect.testing.contract.sessions import SessionRules
 from recollect.testing.contract.spaces import SpaceRules
 from recollect.testing.contract.tiers import TierRules
+from recollect.testing.contract.time import TimeRules
 from recollect.testing.contract.upkeep import UpkeepRules
 from recollect.testing.contract.vectors import VectorRules
 from recollect.testing.contract.writing import WriteRules
@@ -21,6 +22,6 @@ __all__ = ["StoreContract"]
 
 class StoreContract(
     WriteRules, AtomicRules, ReadingRules, MoveRules, SpaceRules, SessionRules, KeywordRules, VectorRules, EraseRules,
-    UpkeepRules, KeepingRules, IsolationRules, PairRules, FileRules, TierRules,
+    UpkeepRules, KeepingRules, IsolationRules, PairRules, FileRules, TierRules, TimeRules,
 ):  # fmt: skip
     """Everything that a store engine promises."""

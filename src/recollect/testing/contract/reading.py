@@ -16,6 +16,10 @@ HOSTILE_TAGS = (
 )  # fmt: skip
 
 
+def _place(found: Note) -> tuple[int, int]:
+    return found.created_ms, found.id
+
+
 class ReadingRules(Rules):
     def test_notes_come_in_the_order_asked(self, room: Room) -> None:
         """By id or by uid, in any state; what does not exist is left out."""
@@ -49,17 +53,17 @@ class ReadingRules(Rules):
     def test_neighbours_before_and_after(self, room: Room) -> None:
         """Nearest first on both sides; notes of the same millisecond are ordered by id."""
         notes = [room.add(f"n{n}", created_ms=1000 + n // 3) for n in range(9)]
-        before, after = room.store.neighbours(notes[4], room.see(), 3, 2)
+        before, after = room.store.neighbours(_place(notes[4]), room.see(), 3, 2)
         assert [found.content for found in before] == ["n3", "n2", "n1"]
         assert [found.content for found in after] == ["n5", "n6"]
-        before, after = room.store.neighbours(notes[0], room.see(), 3, 0)
+        before, after = room.store.neighbours(_place(notes[0]), room.see(), 3, 0)
         assert (before, after) == ([], [])
 
     def test_neighbours_respect_the_filter(self, room: Room) -> None:
         """What the filter hides is no neighbour."""
         notes = [room.add(f"n{n}", kind="fact" if n % 2 else "event") for n in range(6)]
         room.change(notes[5], verb="delete", state="deleted")
-        before, after = room.store.neighbours(notes[3], room.see(kinds=("fact",)), 5, 5)
+        before, after = room.store.neighbours(_place(notes[3]), room.see(kinds=("fact",)), 5, 5)
         assert ([found.content for found in before], after) == (["n1"], [])
 
     @pytest.mark.parametrize(
