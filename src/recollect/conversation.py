@@ -13,12 +13,11 @@ from recollect import audit
 from recollect.errors import InvalidInput
 from recollect.ids import new_uid
 from recollect.store import Operation, Store, TurnDraft
-from recollect.text.chunk import chunk
 from recollect.text.redact import clean
 from recollect.text.tokens import terms
 from recollect.types import ORIGINS, ChunkDraft, Origin, Session, Turn
 from recollect.values import value
-from recollect.write import Boundary, Limits, check_choice
+from recollect.write import Boundary, Limits, check_choice, sliced
 
 CONTEXT_TERMS = 70  # a turn with this many words of its own needs no context
 _ORIGIN_OF: dict[str, Origin] = {
@@ -116,7 +115,7 @@ def turn_chunks(
 ) -> tuple[ChunkDraft, ...]:
     """The slices of a turn; `words` are its terms, where they are known already."""
     surroundings = " ".join([*context, *terms(f"{turn.speaker} {_date_words(turn.at_ms)}")])
-    pieces = chunk(turn.text, limits.chunk_tokens, limits.chunk_overlap)
+    pieces = sliced(turn.text, "", limits)
     return tuple(
         ChunkDraft(
             content=piece.text, terms=" ".join(words if words and len(pieces) == 1 else terms(piece.text)),

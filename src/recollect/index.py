@@ -35,12 +35,11 @@ from recollect.readers import (
 from recollect.readers.contract import Text
 from recollect.readers.paths import open_safely
 from recollect.store import Operation, SourceFile, Store
-from recollect.text.chunk import chunk
 from recollect.text.redact import clean
 from recollect.text.tokens import terms
 from recollect.types import UNFILED_SPACE, ChunkDraft, Session, Turn
 from recollect.values import value
-from recollect.write import Limits, embedded_text
+from recollect.write import Limits, embedded_text, fitting_lead, sliced
 
 HEAD_BYTES = 4096  # enough to tell whether a transcript is still the one that was read
 TAIL_BYTES = 1024
@@ -199,13 +198,14 @@ _COUNTED = (
 def file_chunks(text: str, path: Path, limits: Limits) -> list[ChunkDraft]:
     """The slices of a file; its name is embedded and indexed with each of them."""
     about = " ".join(terms(f"{path.parent.name} {path.name}"))
+    name = fitting_lead(path.name, limits)
     return [
         ChunkDraft(
-            content=piece.text, terms=" ".join(terms(piece.text)), context=path.name, context_terms=about,
+            content=piece.text, terms=" ".join(terms(piece.text)), context=name, context_terms=about,
             start_line=piece.start_line, end_line=piece.end_line,
-            hash=audit.content_hash(embedded_text(path.name, piece.text)),
+            hash=audit.content_hash(embedded_text(name, piece.text)),
         )
-        for piece in chunk(clean(text).text, limits.chunk_tokens, limits.chunk_overlap)
+        for piece in sliced(clean(text).text, name, limits)
         if piece.text.strip()
     ]  # fmt: skip
 

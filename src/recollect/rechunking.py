@@ -7,12 +7,12 @@ goes on. The vectors of new chunks come from the cache where the text is the sam
 
 from collections.abc import Callable
 
-from recollect import conversation
+from recollect import audit, conversation
 from recollect.ids import Ref
 from recollect.store import Operation, Store
 from recollect.text.tokens import terms
 from recollect.types import ChunkDraft
-from recollect.write import Limits, chunks_of
+from recollect.write import Limits, chunks_of, embedded_text, sliced
 
 BATCH = 100
 
@@ -39,7 +39,7 @@ def chunks_anew(store: Store, limits: Limits, space: int, what: str, owner: int)
         return chunks_of(found[0], limits) if found else ()
     if what == "turn":
         return turn_chunks_of(store, limits, space, owner)
-    return _file(store, space, owner)
+    return _file(store, limits, space, owner)
 
 
 def turn_chunks_of(store: Store, limits: Limits, space: int, owner: int) -> tuple[ChunkDraft, ...]:
@@ -50,12 +50,20 @@ def turn_chunks_of(store: Store, limits: Limits, space: int, owner: int) -> tupl
     return conversation.turn_chunks(turn, conversation.around(words, at), limits)
 
 
-def _file(store: Store, space: int, owner: int) -> tuple[ChunkDraft, ...]:
-    """A file may be gone or changed, so its slices stay where they are and only their terms are made anew."""
+def _file(store: Store, limits: Limits, space: int, owner: int) -> tuple[ChunkDraft, ...]:
+    """A file may be gone or changed, so its slices are all there is: their terms are made anew, and one that is longer
+    than the model reads is cut again."""
     return tuple(
         ChunkDraft(
-            content=chunk.content, terms=" ".join(terms(chunk.content)), context=chunk.context,
-            context_terms=chunk.context_terms, start_line=chunk.start_line, end_line=chunk.end_line, hash=chunk.hash,
+            content=piece.text, terms=" ".join(terms(piece.text)), context=chunk.context,
+            context_terms=chunk.context_terms, start_line=_moved(chunk.start_line, piece.start_line),
+            end_line=_moved(chunk.start_line, piece.end_line),
+            hash=audit.content_hash(embedded_text(chunk.context, piece.text)),
         )
         for chunk in store.owned("file", owner, space)
+        for piece in sliced(chunk.content, chunk.context, limits)
     )  # fmt: skip
+
+
+def _moved(start: int | None, line: int) -> int | None:
+    return None if start is None else start + line - 1

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.embed.wordpiece import WordPiece
+from recollect.embed.wordpiece import bundled as bundled_tokenizer
 from recollect.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -109,7 +110,9 @@ class OnnxEmbedder:
                 str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
             )
             words = np.load(self._folder / "words.npy", mmap_mode="r", allow_pickle=False)
-            tokenizer = WordPiece.from_file(self._folder / "vocab.txt")
+            # The same one that cut the texts, where it is there already.
+            ours = self._folder == BUNDLED
+            tokenizer = bundled_tokenizer() if ours else WordPiece.from_file(self._folder / "vocab.txt")
         except Exception as trouble:  # the runtime's errors have no parent of their own
             raise EmbedderUnavailable(f"the embedding model cannot be loaded: {trouble}", hint=_REINSTALL) from trouble
         return _Loaded(tokenizer, words, session)

@@ -8,6 +8,7 @@ a few hundred rare characters that it does not know yet.
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 CLS, SEP, UNK = "[CLS]", "[SEP]", "[UNK]"
@@ -98,6 +99,10 @@ class WordPiece:
         ids.append(self._sep)
         return ids
 
+    def count(self, text: str) -> int:
+        """How many pieces the text has, without [CLS] and [SEP]."""
+        return sum(map(len, self._pieces(text)))
+
     def _pieces(self, text: str) -> Iterator[tuple[int, ...]]:
         # Slices end at white space, so they tokenise like the whole, and a huge text costs no more than its start.
         for piece in _SLICE.finditer(text):
@@ -129,3 +134,9 @@ class WordPiece:
             ids.append(number)
             start = end
         return tuple(ids)
+
+
+@cache
+def bundled() -> WordPiece:
+    """The tokenizer of the bundled model, once for a process; it costs milliseconds, the model does not come along."""
+    return WordPiece.from_file(Path(__file__).parent / "model" / "vocab.txt")

@@ -1,21 +1,29 @@
 """Cut a text into searchable pieces that fit a model's input.
 
 Invariants: a piece is a slice of the text; every character is in at least one piece; no piece is estimated above the
-limit; neighbours share at most `overlap` tokens. Cuts fall on line ends where
-they can, then on sentence ends, then between words, and inside a word only when it fills a piece by itself.
+limit, nor counted above what the model reads where that is given; neighbours share at most `overlap` tokens. Cuts fall
+on line ends where they can, then on sentence ends, then between words, and inside a word only when it fills a piece by
+itself.
+
+The estimate is quick and right for English; hashes, code and other languages can need three times as much. So a piece
+that the model would not read to its end is cut again, in proportion.
 
 Any change in where the cuts fall must raise `CHUNKER_VERSION`; stores re-chunk what an older version cut.
 """
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from recollect.text.graphemes import border
 from recollect.values import value
 
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2
+
+Span = tuple[int, int]  # start and end of a slice
 
 _SENTENCE_END = r"[.!?…]+[\"')\]]*\s+|[。！？]+\s*"
 _SPACE_END = r"\s+"
@@ -39,6 +47,26 @@ class Piece:
     end_line: int
 
 
+@value
+class ModelInput:
+    """What a model reads at once: the most tokens of its own, the way to count them, and what it reads first."""
+
+    most: int
+    count: Callable[[str], int]
+    lead: str = ""
+
+    def after(self, lead: str) -> "ModelInput":
+        return replace(self, lead=lead)
+
+    def share(self, text: str) -> float:
+        """How much of the text the model reads; 1 is all of it."""
+        # A token is at least a character, or one of the four that a character may be taken apart into.
+        if (len(self.lead) + len(text)) * (1 if text.isascii() and self.lead.isascii() else 4) <= self.most:
+            return 1.0
+        room = self.most - (self.count(self.lead) if self.lead else 0)
+        return min(1.0, max(room, 1) / max(self.count(text), 1))
+
+
 def estimate_tokens(text: str) -> int:
     """About how many tokens a model needs: one per CJK-like character, else a quarter of the length, or one a word."""
     if text.isascii():
@@ -47,28 +75,56 @@ def estimate_tokens(text: str) -> int:
     return dense + max(-(-(len(text) - dense) // 4), _words(_dense().sub(" ", text)))
 
 
-def chunk(text: str, max_tokens: int = 256, overlap: int = 50) -> list[Piece]:
+def chunk(text: str, max_tokens: int = 256, overlap: int = 50, model: ModelInput | None = None) -> list[Piece]:
     """Pieces of `text` in order; a text that fits is one piece, as it is. An empty text has no piece."""
     if not text:
         return []
-    if estimate_tokens(text) <= max_tokens:
+    spans = _spans(text, max(1, max_tokens), overlap)
+    if model is not None:
+        spans = _without_inner(_fitted(text, spans, max(1, max_tokens), overlap, model))
+    if spans == [(0, len(text))]:
         return [Piece(text, 1, _line_count(text))]
-    limit = max(1, max_tokens)
-    units = _units(text, limit)
     line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    pieces: list[Piece] = []
-    for first, last in _spans(text, units, limit, min(overlap, limit // 2)):
-        lines = bisect_right(line_starts, first), bisect_right(line_starts, last - 1)
-        pieces.append(Piece(text[first:last], *lines))
-    return pieces
+    return [
+        Piece(text[first:last], bisect_right(line_starts, first), bisect_right(line_starts, last - 1))
+        for first, last in spans
+    ]
 
 
-def _spans(text: str, units: list[int], limit: int, overlap: int) -> list[tuple[int, int]]:
+def _fitted(text: str, spans: list[Span], limit: int, overlap: int, model: ModelInput) -> list[Span]:
+    """The spans, those that the model would not read whole cut into smaller ones."""
+    fitted: list[Span] = []
+    for first, last in spans:
+        piece = text[first:last]
+        share = model.share(piece)
+        if share == 1 or limit == 1:
+            fitted.append((first, last))
+            continue
+        smaller = max(1, min(limit - 1, int(estimate_tokens(piece) * share)))
+        shared = overlap * smaller // limit
+        inner = _fitted(piece, _spans(piece, smaller, shared), smaller, shared, model)
+        fitted += [(first + start, first + end) for start, end in inner]
+    return fitted
+
+
+def _without_inner(spans: list[Span]) -> list[Span]:
+    """Without spans that the next one covers: the end of what was cut again may be all overlap."""
+    return [span for span, after in pairwise([*spans, (-1, -1)]) if not (after[0] <= span[0] and span[1] <= after[1])]
+
+
+def _spans(text: str, limit: int, overlap: int) -> list[Span]:
+    """The whole text if it is estimated to fit, else slices of whole units."""
+    if estimate_tokens(text) <= limit:
+        return [(0, len(text))]
+    return _slices(text, _units(text, limit), limit, min(overlap, limit // 2))
+
+
+def _slices(text: str, units: list[int], limit: int, overlap: int) -> list[Span]:
     """Slices made of as many whole units as fit. `units` are the places where units end."""
     starts = [0, *units[:-1]]
     costs = [estimate_tokens(text[start:end]) for start, end in zip(starts, units, strict=True)]
     total = [0, *accumulate(costs)]
-    spans: list[tuple[int, int]] = []
+    spans: list[Span] = []
     first = 0
     while True:
         last = max(first + 1, bisect_right(total, total[first] + limit) - 1)
