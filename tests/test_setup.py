@@ -23,6 +23,10 @@ FILES = {
     "gemini": (".gemini/settings.json",),
     "cursor": (".cursor/hooks.json", ".cursor/mcp.json"),
 }
+COMMON = ("session-start", "prompt", "tool-used", "stop", "pre-compact", "session-end")
+EVENTS = {
+    "claude-code": (*COMMON, "tool-failed"), "codex": COMMON, "gemini": COMMON, "cursor": (*COMMON, "tool-failed"),
+}  # fmt: skip
 HOOKS = """{
   // my own settings
   "model": "opus", /* the large one */
@@ -105,7 +109,7 @@ def test_everything_else_stays_and_our_entries_are_there(shell: Shell, agent: st
         commands += json.dumps(new.get("hooks", {}))
         servers |= new.get("mcpServers", {}) | new.get("mcp_servers", {})
     assert servers["recollect"]["args"][-1] == "mcp"
-    for event in ("session-start", "prompt", "stop", "pre-compact", "session-end"):
+    for event in EVENTS[agent]:
         assert commands.count(json.dumps(hook_command(agent, event))) == 1
 
 
@@ -275,7 +279,7 @@ ROOT = Path(__file__).parent.parent
 
 def test_the_plugin_has_the_hooks_that_setup_writes() -> None:
     folder = ROOT / "integrations" / "claude-code"
-    assert json.loads((folder / "hooks" / "hooks.json").read_text()) == plugin_hooks()
+    assert json.loads((folder / "hooks" / "hooks.json").read_text()) == plugin_hooks("claude-code")
     manifest = json.loads((folder / ".claude-plugin" / "plugin.json").read_text())
     assert manifest["version"] == recollect.__version__
     assert all((folder / manifest[part]).exists() for part in ("hooks", "mcpServers", "skills"))

@@ -16,7 +16,7 @@ _INJECTED = frozenset({
     "session-start-hook", "task-notification", "persisted-output", "ide_opened_file", "ide_selection",
     "ide_diagnostics", "new-diagnostics", "environment_context", "environment_details", "user_instructions",
     "turn_aborted", "subagent_notification", "user_shell_command", "session_context", "git-context",
-    "relevant-memories", "relevant_memories",
+    "relevant-memories", "relevant_memories", "hook_context",
 })  # fmt: skip
 # Around what the person typed: the tag goes, the words stay.
 _WRAPPERS = frozenset({"user_query", "user_request", "user-memory-input"})
@@ -29,6 +29,8 @@ _ONLY_INSIDE = frozenset({"user_query", "user_request"})
 # Injected blocks start a line; a tag in the middle of a sentence is somebody talking about it.
 _TAG = re.compile(r"(?:^|(?<=>))[ \t]*<([A-Za-z][\w-]{2,40})(?:\s[^<>\n]{0,400})?>", re.MULTILINE)
 _OWN_TAG = re.compile(rf"<({OWN_BLOCK})\b[^<>]{{0,400}}>", re.IGNORECASE)
+# Gemini CLI passes on what hooks say with its angle brackets written out.
+_OWN_ESCAPED = re.compile(rf"&lt;(/?{OWN_BLOCK}\b[^<>&\n]{{0,400}})&gt;", re.IGNORECASE)
 # What we say above our memories, see `recollect.fence`.
 _OWN_NOTICE = re.compile(rf"What stands between {OWN_BLOCK} tags is remembered data[^\n]*")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -61,7 +63,7 @@ def spoken_by_user(text: str, wrappings: frozenset[str] = frozenset()) -> str:
 def spoken_by_agent(text: str) -> str:
     """What the assistant said, without memories of ours that it was shown or repeats."""
     text = text.strip()
-    return _tidy(_without_own(text)) if f"<{OWN_BLOCK}" in text.lower() else text
+    return _tidy(_without_own(text)) if OWN_BLOCK in text.lower() else text
 
 
 def _is_wrapped(text: str, names: frozenset[str]) -> bool:
@@ -88,7 +90,8 @@ def _without_blocks(text: str) -> str:
 
 
 def _without_own(text: str) -> str:
-    return _cut(_OWN_NOTICE.sub("", text), _OWN_TAG, frozenset({OWN_BLOCK}))
+    text = _OWN_ESCAPED.sub(r"<\1>", _OWN_NOTICE.sub("", text))
+    return _cut(text, _OWN_TAG, frozenset({OWN_BLOCK}))
 
 
 def _cut(text: str, tags: re.Pattern[str], names: frozenset[str]) -> str:

@@ -94,7 +94,12 @@ class ToolMemory:
 
     def list(self) -> Sequence[Tool]:
         """The live tools, in the order in which they came."""
-        return self._tools().tools
+        with self._lock:
+            return self._described.tools if self._described is not None else self._every()
+
+    def _every(self) -> tuple[Tool, ...]:
+        every = {(tool.server, tool.name): tool for tool in (*self._kept(self._seen()), *self._offered)}
+        return tuple(every.values())
 
     def _kept(self, spaces: Sequence[int]) -> Sequence[Tool]:
         texts = [self._store.get_meta(f"{_KEPT}{space}") for space in spaces]
@@ -103,7 +108,8 @@ class ToolMemory:
     def _keep(self, home: int, tools: Sequence[Tool]) -> None:
         rows = [vars(tool) for tool in tools]
         self._store.set_meta(f"{_KEPT}{home}", json.dumps(rows, ensure_ascii=False))
-        self._rebuild()
+        if self._described is not None:  # one who only adds need not pay for an index
+            self._rebuild()
 
     def _tools(self) -> "Described":
         with self._lock:
@@ -115,8 +121,7 @@ class ToolMemory:
     def _rebuild(self) -> None:
         from recollect.tools.described import Described
 
-        every = {(tool.server, tool.name): tool for tool in (*self._kept(self._seen()), *self._offered)}
-        before, self._described = self._described, Described(tuple(every.values()))
+        before, self._described = self._described, Described(self._every())
         if before is not None:
             self._described.take_over(before)
         if self._learned is not None:

@@ -20,8 +20,8 @@ def hook_command(door: Door, agent: str, event: str) -> None:
     """Answer an event of an agent.
 
     The event is JSON on standard input. AGENT is claude-code, codex, gemini or cursor; EVENT is session-start, prompt,
-    stop, pre-compact or session-end, or the host's own name of it. Always exits with 0 and prints only what the
-    agent reads.
+    tool-used, tool-failed, stop, pre-compact or session-end, or the host's own name of it. Always exits with 0 and
+    prints only what the agent reads.
     """
     from recollect.interfaces.hooks import run
 

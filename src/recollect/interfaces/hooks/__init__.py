@@ -29,17 +29,16 @@ def _run(arguments: Sequence[str]) -> None:
     given = _payload()
     if os.environ.get(OFF, "") not in ("", "0"):
         return
-    from recollect.interfaces.hooks.adapters import happening, shaped
+    from recollect.interfaces.hooks.adapters import LEARNED, happening, shaped
 
     agent = arguments[0] if arguments else ""
     event = happening(agent, arguments[1] if len(arguments) > 1 else "", given, os.environ)
     if event is None or switched_off(event.folder):
         return
-    if event.event in ("stop", "tool"):
-        from recollect.interfaces.hooks.spool import put
+    if event.event in ("stop", "tool", *LEARNED):
+        from recollect.interfaces.hooks.spool import put_what_counts
 
-        if event.transcript or event.said or event.tool:
-            put(event)  # after every answer and call of the agent: as quick as can be, done by a later hook or server
+        put_what_counts(event)  # after every answer and call of the agent: as quick as can be, done by who has time
         answer = shaped(event, "")
     else:
         from recollect.interfaces.hooks.acting import act

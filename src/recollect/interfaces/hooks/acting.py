@@ -16,7 +16,8 @@ from recollect.config import load_settings
 from recollect.errors import NotFound, RecollectError
 from recollect.files import make_private_folder, write_private
 from recollect.interfaces.hooks import spool, status
-from recollect.interfaces.hooks.adapters import Happening, shaped, takes_context
+from recollect.interfaces.hooks.adapters import LEARNED, Happening, shaped, takes_context
+from recollect.interfaces.hooks.learning import asked_last, forget_request, learn, remember_request, to_learn
 from recollect.memory import Memory
 from recollect.types import Session, Turn
 
@@ -36,7 +37,16 @@ def act(event: Happening) -> str:
         return shaped(event, _at_start(event))
     if event.event == "prompt":
         return shaped(event, _at_prompt(event))
+    if event.event == "tool-selection":
+        return _at_selection(event)
+    if event.event in LEARNED:
+        lesson = to_learn(event)
+        if lesson is not None:
+            _captured_or_spooled(lesson)
+        return shaped(event, "")
     _captured_or_spooled(event)
+    if event.event == "session-end":
+        forget_request(event)
     return shaped(event, "")
 
 
@@ -59,6 +69,8 @@ def _at_start(event: Happening) -> str:
 
 def _at_prompt(event: Happening) -> str:
     prompt = asked_in(event.prompt)
+    if len(prompt) >= SHORTEST_PROMPT:  # "yes, go on" asks for what was asked before
+        remember_request(event, prompt)
     if not event.transcript and event.prompt:
         _captured_or_spooled(event)
     if len(prompt) < SHORTEST_PROMPT or not takes_context(event):
@@ -72,6 +84,18 @@ def _at_prompt(event: Happening) -> str:
             return ""
         _remember_told(event, [item.id for item in found.items])
         return found.text
+    return ""
+
+
+def _at_selection(event: Happening) -> str:
+    """The tools that fit what was asked, for a host that asks which to offer; nothing while usage does not know."""
+    from recollect.interfaces.hooks.narrowing import allowed, answer
+
+    request = asked_last(event)
+    if not request:
+        return ""
+    with contextlib.suppress(NotFound), _memory(event, create=False) as memory:
+        return answer(allowed(memory, event, request))
     return ""
 
 
@@ -105,7 +129,9 @@ def _capture_if_small(event: Happening) -> None:
 def capture(event: Happening) -> None:
     """Stores what is new; for the end of a session also its summary."""
     with _memory(event, create=True) as memory:
-        if event.event == "tool":
+        if event.event in LEARNED:
+            learn(memory, event)
+        elif event.event == "tool":
             _store_call(memory, event)
         elif event.transcript:
             _read_transcript(memory, event)

@@ -9,9 +9,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from recollect.interfaces.hooks.calls import has_failed, mcp_tool, offered, was_stopped
 from recollect.values import value
 
-EVENTS = ("session-start", "prompt", "tool", "stop", "pre-compact", "session-end")
+LEARNED = ("tool-used", "tool-failed")
+EVENTS = ("session-start", "prompt", "tool", *LEARNED, "tool-selection", "stop", "pre-compact", "session-end")
 MOST_OF_A_CALL = 200_000
 _KEY = re.compile(r"[A-Za-z0-9_.:-]{1,200}")
 
@@ -19,7 +21,8 @@ _KEY = re.compile(r"[A-Za-z0-9_.:-]{1,200}")
 _NAMES: dict[str, dict[str, str]] = {
     "claude-code": {
         "SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop",
-        "PostToolUse": "tool", "PreCompact": "pre-compact", "SessionEnd": "session-end",
+        "PostToolUse": "tool", "PostToolUseFailure": "tool-failed", "PreCompact": "pre-compact",
+        "SessionEnd": "session-end",
     },
     "codex": {
         "SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop",
@@ -27,11 +30,13 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "gemini": {
         "SessionStart": "session-start", "BeforeAgent": "prompt", "AfterAgent": "stop",
-        "AfterTool": "tool", "PreCompress": "pre-compact", "SessionEnd": "session-end",
+        "AfterTool": "tool", "BeforeToolSelection": "tool-selection", "PreCompress": "pre-compact",
+        "SessionEnd": "session-end",
     },
     "cursor": {
         "sessionStart": "session-start", "beforeSubmitPrompt": "prompt", "stop": "stop",
-        "postToolUse": "tool", "preCompact": "pre-compact", "sessionEnd": "session-end",
+        "postToolUse": "tool", "postToolUseFailure": "tool-failed", "preCompact": "pre-compact",
+        "sessionEnd": "session-end",
     },
 }  # fmt: skip
 AGENTS = tuple(_NAMES)
@@ -55,6 +60,9 @@ class Happening:
     tool: str = ""
     arguments: str = ""
     result: str = ""
+    server: str = ""  # of an MCP tool, with the name that the tool has there
+    function: str = ""
+    offered: str = ""  # the names of the tools that the host has, one a line, where it says so
 
 
 def happening(agent: str, event: str, given: Mapping[str, Any], environ: Mapping[str, str]) -> Happening | None:
@@ -62,15 +70,19 @@ def happening(agent: str, event: str, given: Mapping[str, Any], environ: Mapping
     if names is None:
         return None
     named = event if event in EVENTS else names.get(event) or names.get(_text(given, "hook_event_name"))
-    if named is None:
+    if named is None or was_stopped(given):
         return None
+    if named == "tool-used" and has_failed(given):
+        named = "tool-failed"
+    server, function = mcp_tool(agent, given)
     return Happening(
         agent=agent, event=named, key=_key(given), folder=_folder(given, environ), prompt=_text(given, "prompt"),
         said=_text(given, "last_assistant_message") or _text(given, "prompt_response"),
         transcript=_text(given, "transcript_path"), source=_text(given, "source"),
         turn=_text(given, "turn_id") or _text(given, "generation_id"), tool=_text(given, "tool_name"),
         arguments=_packed(given.get("tool_input")),
-        result=_packed(given.get("tool_response", given.get("tool_output"))),
+        result=_packed(given.get("tool_response", given.get("tool_output"))), server=server, function=function,
+        offered=offered(given),
     )  # fmt: skip
 
 
@@ -81,6 +93,8 @@ def shaped(event: Happening, context: str) -> str:
     if context and event.event in ("session-start", "prompt"):
         host = next(name for name, ours in _NAMES[event.agent].items() if ours == event.event)
         return _json({"hookSpecificOutput": {"hookEventName": host, "additionalContext": context}})
+    if event.event == "tool-selection":  # even an empty object would take all tools away
+        return ""
     return "{}" if event.agent == "gemini" else ""  # Gemini parses whatever we print, so it gets JSON always
 
 

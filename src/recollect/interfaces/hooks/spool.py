@@ -1,6 +1,7 @@
 """Captures that are not done at once: a file each, done by whoever comes next, in the order in which they came.
 
-Doing one twice is harmless: a turn is known by its record, and a transcript is read from where it was left.
+Doing a capture twice is harmless: a turn is known by its record, and a transcript is read from where it was left. What
+a tool taught would count twice, so its file goes before it is done, and comes back when the store is busy.
 """
 
 import contextlib
@@ -13,7 +14,7 @@ from recollect.config import load_settings
 from recollect.errors import RecollectError, StoreUnavailable
 from recollect.files import make_private_folder, write_private
 from recollect.ids import new_uid
-from recollect.interfaces.hooks.adapters import Happening
+from recollect.interfaces.hooks.adapters import LEARNED, Happening
 
 MOST_AT_ONCE = 200
 LARGE = "large-"
@@ -21,6 +22,18 @@ LARGE = "large-"
 
 def folder(home: Path | None = None) -> Path:
     return (home or load_settings().home) / "spool"
+
+
+def put_what_counts(event: Happening) -> None:
+    """Spools an event, unless there is nothing in it to capture or to learn."""
+    if event.event in LEARNED:
+        from recollect.interfaces.hooks.learning import to_learn
+
+        lesson = to_learn(event)
+        if lesson is not None:
+            put(lesson)
+    elif event.transcript or event.said or event.tool:
+        put(event)
 
 
 def put(event: Happening, *, large: bool = False) -> None:
@@ -33,9 +46,13 @@ def drain(capture: Callable[[Happening], None], *, large: bool = False) -> int:
     """Does what is waiting, oldest first; stops when the store is busy again. Returns how many were done."""
     done = 0
     for event, files in _waiting(large):
+        if event.event in LEARNED and not _claimed(files):
+            continue
         try:
             capture(event)
         except StoreUnavailable:
+            if event.event in LEARNED:
+                put(event)
             return done
         except (RecollectError, OSError):
             _set_aside(files)
@@ -45,6 +62,16 @@ def drain(capture: Callable[[Happening], None], *, large: bool = False) -> int:
                 file.unlink(missing_ok=True)
         done += len(files)
     return done
+
+
+def _claimed(files: list[Path]) -> bool:
+    """Whether the files are ours to do: of two who take them away, one succeeds."""
+    try:
+        for file in files:
+            file.unlink()
+    except OSError:
+        return False
+    return True
 
 
 def waiting(home: Path | None = None) -> tuple[int, int]:

@@ -18,7 +18,9 @@ from recollect.interfaces.mcp.shapes import Open
 from recollect.interfaces.mcp.tools import Spec, spec
 from recollect.memory import Memory
 
-Event = Literal["session-start", "prompt", "tool", "stop", "pre-compact", "session-end"]
+Event = Literal[
+    "session-start", "prompt", "tool", "tool-used", "tool-failed", "stop", "pre-compact", "session-end"
+]  # fmt: skip
 
 
 class Answered(Open):
@@ -45,11 +47,12 @@ def answer_hook(
     tool_name: str = "",
     tool_input: dict[str, Any] | None = None,
     tool_response: Any = None,
+    is_interrupt: bool = False,
 ) -> Annotated[CallToolResult, Answered]:
     given = {
         "session_id": session_id, "cwd": cwd, "prompt": prompt, "transcript_path": transcript_path, "source": source,
         "last_assistant_message": last_assistant_message, "tool_name": tool_name, "tool_input": tool_input,
-        "tool_response": tool_response,
+        "tool_response": tool_response, "is_interrupt": is_interrupt,
     }  # fmt: skip
     found = happening(agent, event, given, os.environ)
     output = ""

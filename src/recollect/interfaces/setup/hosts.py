@@ -14,18 +14,37 @@ from recollect.errors import InvalidInput
 from recollect.interfaces.setup import jsonc, toml_block
 from recollect.values import value
 
-# our event: the host's own name, and how many seconds it may take
-_CLAUDE = {
-    "session-start": ("SessionStart", 15), "prompt": ("UserPromptSubmit", 10), "stop": ("Stop", 10),
-    "pre-compact": ("PreCompact", 30), "session-end": ("SessionEnd", 30),
+
+@value
+class Hooked:
+    """A host's own name of an event, how many seconds we may take, and which of them we want to hear of."""
+
+    name: str
+    seconds: int
+    matcher: str = ""
+    waits: bool = True
+
+
+# Codex and Claude Code begin a session that goes on with "resume": that one was told everything before.
+_STARTS = "startup|clear|compact"
+_CODEX = {
+    "session-start": Hooked("SessionStart", 15, _STARTS), "prompt": Hooked("UserPromptSubmit", 10),
+    "tool-used": Hooked("PostToolUse", 10, "mcp__.*"), "stop": Hooked("Stop", 10),
+    "pre-compact": Hooked("PreCompact", 30), "session-end": Hooked("SessionEnd", 30),
 }  # fmt: skip
+_CLAUDE = _CODEX | {
+    "tool-used": Hooked("PostToolUse", 10, "mcp__.*", waits=False),
+    "tool-failed": Hooked("PostToolUseFailure", 10, "mcp__.*", waits=False),
+}
 _GEMINI = {
-    "session-start": ("SessionStart", 15), "prompt": ("BeforeAgent", 10), "stop": ("AfterAgent", 10),
-    "pre-compact": ("PreCompress", 30), "session-end": ("SessionEnd", 30),
+    "session-start": Hooked("SessionStart", 15), "prompt": Hooked("BeforeAgent", 10),
+    "tool-used": Hooked("AfterTool", 10, "mcp_.*"), "stop": Hooked("AfterAgent", 10),
+    "pre-compact": Hooked("PreCompress", 30), "session-end": Hooked("SessionEnd", 30),
 }  # fmt: skip
 _CURSOR = {
-    "session-start": ("sessionStart", 15), "prompt": ("beforeSubmitPrompt", 10), "stop": ("stop", 10),
-    "pre-compact": ("preCompact", 30), "session-end": ("sessionEnd", 30),
+    "session-start": Hooked("sessionStart", 15), "prompt": Hooked("beforeSubmitPrompt", 10),
+    "tool-used": Hooked("postToolUse", 10, "MCP:.*"), "tool-failed": Hooked("postToolUseFailure", 10, "MCP:.*"),
+    "stop": Hooked("stop", 10), "pre-compact": Hooked("preCompact", 30), "session-end": Hooked("sessionEnd", 30),
 }  # fmt: skip
 
 
@@ -57,10 +76,11 @@ def hook_command(agent: str, event: str) -> str:
     return " ".join([quoted, *words, "hook", agent, event])
 
 
-def is_ours(entry: Any, agent: str) -> bool:
-    """Whether a hook of a host's settings is one of ours, in whichever way it starts us."""
+def is_ours(entry: Any, agent: str, event: str = "") -> bool:
+    """Whether a hook of a host's settings is one of ours, in whichever way it starts us; for one event or for any."""
     said = entry.get("command", "") if isinstance(entry, dict) else ""
-    return isinstance(said, str) and f"recollect hook {agent} " in said.replace('"', "") + " "
+    wanted = f"recollect hook {agent} {event} " if event else f"recollect hook {agent} "
+    return isinstance(said, str) and wanted in said.replace('"', "") + " "
 
 
 # -- hosts -------------------------------------------------------------------------------------------------------------
@@ -74,7 +94,7 @@ def _claude_code(project: Path | None, environ: Mapping[str, str]) -> list[Place
         settings, servers = Path(home) / "settings.json", Path(home) / ".claude.json"
     else:
         settings, servers = Path.home() / ".claude" / "settings.json", Path.home() / ".claude.json"
-    return [_grouped_hooks("claude-code", settings, _CLAUDE, 1, "startup|clear|compact"), _server(servers)]
+    return [_grouped_hooks("claude-code", settings, _CLAUDE), _server(servers)]
 
 
 def _codex(project: Path | None, environ: Mapping[str, str]) -> list[Place]:
@@ -86,12 +106,12 @@ def _codex(project: Path | None, environ: Mapping[str, str]) -> list[Place]:
         lambda text: toml_block.with_server(text, program, [*words, "mcp"], str(config)),
         lambda text: toml_block.without_server(text, str(config)),
     )
-    return [_grouped_hooks("codex", folder / "hooks.json", _CLAUDE, 1, "startup|clear|compact"), servers]
+    return [_grouped_hooks("codex", folder / "hooks.json", _CODEX), servers]
 
 
 def _gemini(project: Path | None, environ: Mapping[str, str]) -> list[Place]:
     file = (project or Path(environ.get("GEMINI_CLI_HOME") or Path.home())) / ".gemini" / "settings.json"
-    hooks = _grouped_hooks("gemini", file, _GEMINI, 1000, "")
+    hooks = _grouped_hooks("gemini", file, _GEMINI, per_second=1000)
     server = _server(file)
     return [Place(file, lambda text: server.add(hooks.add(text)), lambda text: server.remove(hooks.remove(text)))]
 
@@ -103,11 +123,12 @@ def _cursor(project: Path | None, environ: Mapping[str, str]) -> list[Place]:
 
     def add(text: str) -> str:
         text = jsonc.put(text, ("version",), 1, where)
-        for event, (name, seconds) in _CURSOR.items():
-            known = _at(text, ("hooks", name), where)
-            if not any(is_ours(entry, "cursor") for entry in (known if isinstance(known, list) else [])):
-                entry = {"command": hook_command("cursor", event), "timeout": seconds}
-                text = jsonc.append(text, ("hooks", name), entry, where)
+        for event, hooked in _CURSOR.items():
+            known = _at(text, ("hooks", hooked.name), where)
+            if not any(is_ours(entry, "cursor", event) for entry in (known if isinstance(known, list) else [])):
+                entry = {"command": hook_command("cursor", event), "timeout": hooked.seconds}
+                matcher = {"matcher": hooked.matcher} if hooked.matcher else {}
+                text = jsonc.append(text, ("hooks", hooked.name), entry | matcher, where)
         return text
 
     return [Place(file, add, lambda text: _without_hooks(text, "cursor", where)), _server(folder / "mcp.json")]
@@ -130,31 +151,32 @@ def _server(path: Path) -> Place:
     return Place(path, lambda text: jsonc.put(text, ("mcpServers", "recollect"), entry, where), remove)
 
 
-def plugin_hooks() -> dict[str, Any]:
-    """The hooks of the Claude Code plugin: the same as `setup` writes, started by name."""
-    groups = {}
-    for event, (name, seconds) in _CLAUDE.items():
-        entry = {"type": "command", "command": f"recollect hook claude-code {event}", "timeout": seconds}
-        matcher = {"matcher": "startup|clear|compact"} if event == "session-start" else {}
-        groups[name] = [matcher | {"hooks": [entry]}]
+def plugin_hooks(agent: str) -> dict[str, Any]:
+    """The hooks of a host's plugin or extension: the same as `setup` writes, started by name."""
+    events, per_second = {"claude-code": (_CLAUDE, 1), "codex": (_CODEX, 1), "gemini": (_GEMINI, 1000)}[agent]
+    groups = {
+        hooked.name: [_group(hooked, f"recollect hook {agent} {event}", per_second)] for event, hooked in events.items()
+    }
     return {"description": "Recall at the start and at prompts, capture at the end", "hooks": groups}
 
 
-def _grouped_hooks(
-    agent: str, path: Path, events: Mapping[str, tuple[str, int]], per_second: int, starts: str
-) -> Place:
+def _group(hooked: Hooked, said: str, per_second: int) -> dict[str, Any]:
+    entry = {"type": "command", "command": said, "timeout": hooked.seconds * per_second}
+    matcher = {"matcher": hooked.matcher} if hooked.matcher else {}
+    return matcher | {"hooks": [entry if hooked.waits else entry | {"async": True}]}
+
+
+def _grouped_hooks(agent: str, path: Path, events: Mapping[str, Hooked], per_second: int = 1) -> Place:
     """Hooks in groups with a matcher, as Claude Code has them and others took over."""
     where = str(path)
 
     def add(text: str) -> str:
-        for event, (name, seconds) in events.items():
-            known = _at(text, ("hooks", name), where)
+        for event, hooked in events.items():
+            known = _at(text, ("hooks", hooked.name), where)
             groups = known if isinstance(known, list) else []
-            if any(is_ours(entry, agent) for group in groups for entry in _hooks_of(group)):
-                continue
-            entry = {"type": "command", "command": hook_command(agent, event), "timeout": seconds * per_second}
-            group = {"matcher": starts} if event == "session-start" and starts else {}
-            text = jsonc.append(text, ("hooks", name), group | {"hooks": [entry]}, where)
+            if not any(is_ours(entry, agent, event) for group in groups for entry in _hooks_of(group)):
+                group = _group(hooked, hook_command(agent, event), per_second)
+                text = jsonc.append(text, ("hooks", hooked.name), group, where)
         return text
 
     return Place(path, add, lambda text: _without_hooks(text, agent, where))
