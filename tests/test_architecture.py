@@ -22,7 +22,7 @@ FLOORS = {
     "interfaces": "interfaces __main__",
     "memory": "memory plugins testing",
     "pipelines": (
-        "write search showing evaluation dailylog watching background rechunking index context upkeep "
+        "write search showing evaluation dailylog watching background rechunking index following context upkeep "
         "summary tools spaces capture conversation embedding filters transfer undo past backup timeline happened "
     ),
     "engines": "store vectors embed readers config config_edit files project repository",

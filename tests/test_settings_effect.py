@@ -221,11 +221,34 @@ def test_log_level_decides_what_background_work_tells(home: Path, caplog: pytest
         caplog.clear()
         memory = opened(home, embedder="none", log_level=level)
         memory.add("x")
-        worker = memory.background(agents=False).start()
+        worker = memory.background().start()
         while worker.rounds == 0:
             time.sleep(0.01)
         worker.stop()
         assert ("Memory index ready" in caplog.text) is told
+
+
+SYNCED = {"sync_on_start": {"sync_on_start": True}, "sync_on_search": {"sync_on_search": True},
+          "sync_interval_seconds": {"sync_interval_seconds": 1}, "nothing": {}}  # fmt: skip
+
+
+@effect("sync_on_start", "sync_on_search", "sync_interval_seconds")
+@pytest.mark.parametrize("name", SYNCED)
+def test_what_was_indexed_is_kept_up_to_date_as_the_settings_say(home: Path, tmp_path: Path, name: str) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    never: dict[str, Any] = {"sync_on_start": False, "sync_on_search": False, "sync_interval_seconds": 0}
+    with opened(home, embedder="none", **{**never, **SYNCED[name]}) as memory:
+        memory.index(pages)
+        (pages / "new.md").write_text("the zeppelin arrives\n")
+        worker = memory.background(interval_seconds=0.6).start()
+        until = time.monotonic() + (2.5 if name == "nothing" else 20)
+        while not (known := memory.stats()["chunks"]) and time.monotonic() < until:
+            if name == "sync_on_search":
+                memory.search("zeppelin")
+            time.sleep(0.05)
+        worker.stop()
+    assert known == (name != "nothing")
 
 
 def test_no_setting_is_left_out() -> None:

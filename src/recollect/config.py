@@ -43,6 +43,9 @@ DOCS: Mapping[str, str] = MappingProxyType(
         "chunk_overlap": "Tokens that neighbouring slices share; less than chunk_tokens.",
         "redact": "Replace secrets and private blocks before anything is stored.",
         "daily_log": "Also write each new note as a line to a file a day, in .recollect/daily of the home folder.",
+        "sync_on_start": "Bring what was indexed before up to date when a server (recollect mcp) opens the store.",
+        "sync_on_search": "Do so in the background when a server is searched; the search never waits for it.",
+        "sync_interval_seconds": "Do so every so many seconds while a server runs; 0 means not by the clock.",
         "tool_learning": "Learn which tools work: on, hashed (without the words of the request), or off.",
         "cache_entries": "Most embeddings kept in the cache; the least recently used go first.",
         "max_notes": "Most live notes of a store; beyond that the least recently used are evicted, down to 85 %.",
@@ -81,6 +84,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "max_notes": (1, 1_000_000_000),
         "max_bytes": (1, 10**15),
         "evicted_grace_days": (0, 36_500),
+        "sync_interval_seconds": (0, 86_400),
         "history_days": (1, 36_500),
         "auto_backups": (0, 1000),
     }
@@ -124,6 +128,9 @@ class Settings:
     max_bytes: int = 500_000_000
     evicted_grace_days: int = 30
     history_days: int = 365
+    sync_on_start: bool = True
+    sync_on_search: bool = True
+    sync_interval_seconds: int = 300
     auto_backups: int = 3
     audit_key_file: str = ""
     log_level: str = "warning"
@@ -339,7 +346,7 @@ def accepted(name: str) -> str:
         return f"{noun} from {low:g} to {high:,.0f}".replace(",", "_")
     if name == "kinds":
         return "lower-case names of letters, digits and _, separated by commas (a list in the file)"
-    return "true or false" if name in ("redact", "daily_log") else "one line of text"
+    return "true or false" if isinstance(DEFAULTS[name], bool) else "one line of text"
 
 
 def _check_together(settings: Settings) -> None:

@@ -355,6 +355,20 @@ def _merged(known: Head | None, new: Head) -> Head:
     return Head(new.agent, new.key, new.cwd or known.cwd, new.title or known.title, started, new.parent or known.parent)
 
 
+def combined(runs: Sequence[Indexed]) -> Indexed:
+    """What several runs did together."""
+    formats: dict[str, Counter[str]] = {}
+    left_out: Counter[str] = Counter()
+    for run in runs:
+        left_out.update(run.left_out)
+        for name, counts in run.formats.items():
+            formats.setdefault(name, Counter()).update(counts)
+    return Indexed(
+        **{name: sum(getattr(run, name) for run in runs) for name in _COUNTED},
+        skipped=tuple(skipped for run in runs for skipped in run.skipped), formats=formats, left_out=left_out,
+    )  # fmt: skip
+
+
 def roots_of(paths: Sequence[Path], agents: bool, environ: Mapping[str, str]) -> list[Root]:
     """The named places, and with `agents` every history that an installed agent keeps here."""
     named = [Root("", path.absolute(), ("*",)) for path in paths]

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from recollect.background import Background
     from recollect.context import Context
     from recollect.embed import Embedder
-    from recollect.index import Indexed, Progress
+    from recollect.index import Indexed, Indexer, Progress
     from recollect.search import Searcher
     from recollect.tools import ToolMemory
     from recollect.transfer import Imported
@@ -99,6 +99,7 @@ class Memory:
         self._embedder = embedder
         self._searcher: Searcher | None = None
         self._tools: ToolMemory | None = None
+        self._on_search: Callable[[], None] | None = None  # what a search asks of the background, if there is one
 
     def close(self) -> None:
         if self._searcher is not None:
@@ -276,6 +277,8 @@ class Memory:
         since_ms, until_ms, as_of_ms (what was true then), min_importance, min_confidence, sources, session,
         trusted_only, states, owners. `since`, `until` and `as_of` take words: "last Tuesday", "before the release".
         """
+        if self._on_search is not None:
+            self._on_search()
         if _WORDS_FOR_TIMES.isdisjoint(options):
             return self._search().run(query, limit=limit, **options)
         timed, notices = self._times(options)
@@ -404,6 +407,10 @@ class Memory:
         notes = tuple(Ref("note", self._note_anyway(ref).id, None) for ref in refs)
         wish = forgetting.Wish(notes, tuple(self.session(one).uid for one in sessions), tuple(sources), query, since_ms)
         op = self._operation("erase")
+        if sources and not dry_run:
+            from recollect.following import unfollow
+
+            unfollow(self._store, sources)
         return self._with_room(
             lambda: forgetting.forget(self._store, self.settings, self._visible(), wish, op, self._limits, dry_run)
         )
@@ -458,21 +465,50 @@ class Memory:
     # -- what already happened ------------------------------------------------------------------------------------
 
     def index(
-        self, *paths: str | Path, agents: bool = False, force: bool = False, embed: bool = True,
+        self, *paths: str | Path, agents: bool = False, force: bool = False, embed: bool = True, follow: bool = True,
         progress: "Progress | None" = None,
     ) -> "Indexed":  # fmt: skip
         """Makes files and agents' transcripts searchable; what did not change is not read again.
 
         `agents` finds the history of every installed agent by itself. A transcript belongs to the project of the
-        folder that it was made in; what names no folder belongs to this Memory's project, or to `unfiled`.
+        folder that it was made in; what names no folder belongs to this Memory's project, or to `unfiled`. Folders
+        and histories are followed: `sync` and long-lived processes keep them in step, unless `follow` is off.
         """
-        from recollect.index import Indexer, roots_of
+        from recollect.index import roots_of
 
         if not paths and not agents:
             raise InvalidInput("nothing to index", hint="name files or folders, or ask for the agents' histories")
-        indexer = Indexer(self._store, self._limits, self._clock, self.actor, self._home_of)
-        done = indexer.run(roots_of([Path(path) for path in paths], agents, os.environ), force=force, progress=progress)
+        self._writable()
+        here = [Path(path).absolute() for path in paths]
+        place = self._placed(self.settings.space, self._wish)
+        done = self._indexer(place).run(roots_of(here, agents, os.environ), force=force, progress=progress)
+        if follow:
+            from recollect import following
+
+            places = [str(path) for path in here if path.is_dir()] + ([following.AGENTS] if agents else [])
+            asked = (self.settings.space, str(self._folder.absolute()))
+            following.follow(self._store, (following.Followed(path, *asked) for path in places))
         return replace(done, embedded=self.embed_pending() if embed else 0)
+
+    def sync(
+        self, *, force: bool = False, embed: bool = True, progress: "Progress | None" = None
+    ) -> "Indexed":  # fmt: skip
+        """Reads what changed in the folders and histories that were indexed before on this machine."""
+        from recollect.following import AGENTS, followed
+        from recollect.index import combined, roots_of
+
+        done = []
+        for one in followed(self._store):
+            place = self._placed(one.space, placing.wish(one.space, Path(one.folder), self.settings.home))
+            if one.path == AGENTS or Path(one.path).is_dir():
+                roots = roots_of([Path(one.path)] if one.path else [], one.path == AGENTS, os.environ)
+                done.append(self._indexer(place).run(roots, force=force, progress=progress))
+        return replace(combined(done), embedded=self.embed_pending() if embed else 0)
+
+    def _indexer(self, place: Callable[[str], int]) -> "Indexer":
+        from recollect.index import Indexer
+
+        return Indexer(self._store, self._limits, self._clock, self.actor, place)
 
     def watch(
         self, *paths: str | Path, agents: bool = False, poll: bool = False, stop: "threading.Event",
@@ -483,7 +519,7 @@ class Memory:
         from recollect.watching import watch
 
         def sync(changed: Sequence[Path], first: bool = False) -> None:
-            done = self.index(*(changed or paths), agents=agents and not changed)
+            done = self.index(*(changed or paths), agents=agents and not changed, follow=not changed)
             if report is not None:
                 report(done, first)
 
@@ -491,23 +527,42 @@ class Memory:
         sync((), first=True)
         watch(roots, sync, stop, poll=poll)
 
-    def background(self, *, agents: bool = True, interval_seconds: float = 300.0) -> "Background":
-        """Work for a long-lived process, in a thread under the store's lease: sync the agents' histories, embed."""
-        from recollect.background import Background, log
+    def background(self, *, interval_seconds: float = 300.0) -> "Background":
+        """Work for a long-lived process, in a thread under the store's lease: sync, embed, clean up.
+
+        The settings `sync_on_start`, `sync_on_search` and `sync_interval_seconds` say when it syncs.
+        """
+        from recollect.background import Background, Syncing, log
 
         log.setLevel(self.settings.log_level.upper())
-        jobs: list[Callable[[], object]] = [self.embed_pending, self.upkeep]
-        if agents:
-            jobs.insert(0, lambda: self.index(agents=True, embed=False))
-        return Background(self._store, jobs, interval_seconds)
+        every = self.settings.sync_interval_seconds
+        sync = Syncing(
+            lambda beat: self.sync(embed=False, progress=lambda *_: beat()),
+            on_start=self.settings.sync_on_start, interval_seconds=every,
+        )  # fmt: skip
+        embed = lambda beat: self.embed_pending(progress=lambda _: beat())  # noqa: E731
+        made = Background(
+            self._store, [sync, embed, lambda _: self.upkeep()], min(interval_seconds, every or interval_seconds)
+        )
 
-    def _home_of(self, folder: str) -> int:
-        """The space that something from a folder belongs to; a space that was chosen by name takes everything."""
-        op = self._operation("space")
-        if self.settings.space != "auto":
-            return self._writable().id
-        otherwise = self._wish if self._wish.kind == "project" else placing.UNFILED
-        return placing.home_of(self._store, folder, self.settings.home, otherwise, op).id
+        def asked() -> None:
+            sync.ask()
+            made.poke()
+
+        self._on_search = asked if self.settings.sync_on_search else None
+        return made
+
+    def _placed(self, space: str, wish: placing.Wish) -> Callable[[str], int]:
+        """Which space something from a folder belongs to; a space that was chosen by name takes everything."""
+
+        def place(folder: str) -> int:
+            op = self._operation("space")
+            if space != "auto":
+                return placing.find_or_make(self._store, wish, op).id
+            otherwise = wish if wish.kind == "project" else placing.UNFILED
+            return placing.home_of(self._store, folder, self.settings.home, otherwise, op).id
+
+        return place
 
     # -- tools ----------------------------------------------------------------------------------------------------
 

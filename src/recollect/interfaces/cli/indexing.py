@@ -23,20 +23,25 @@ SHOWN = 10  # reasons on a terminal; JSON has all of them
     "recollect index notes/ README.md",
     "recollect index --agents",
     "recollect index ~/.claude/projects --json",
+    "recollect index",
 )
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--agents", is_flag=True, help="Find the history of every installed agent.")
 @click.option("--force", is_flag=True, help="Read everything again.")
+@click.option("--once", is_flag=True, help="Do not keep it up to date from now on.")
 @click.option("--no-embed", is_flag=True, help="Leave the vectors to later searches.")
-def index_command(door: Door, paths: Sequence[Path], agents: bool, force: bool, no_embed: bool) -> None:
+def index_command(
+    door: Door, paths: Sequence[Path], agents: bool, force: bool, once: bool, no_embed: bool
+) -> None:  # fmt: skip
     """Make files and agents' transcripts searchable.
 
     What did not change since the last time is not read again; a transcript that grew is read from where it was left.
     A transcript belongs to the project that it was made in; what has no known project goes to `unfiled`.
+    Folders and histories are followed from then on: without arguments, what changed in them is read.
     """
     _check(paths)
     with door.memory(create=True) as memory:
-        done = _index(memory, paths, agents, force)
+        done = _index(memory, paths, agents=agents, force=force, follow=not once)
         embedded = 0
         if not no_embed:
             owed = memory.stats()["pending"] or memory.stats()["chunks"]
@@ -51,14 +56,19 @@ def _check(paths: Sequence[Path]) -> None:
             raise InvalidInput(f"there is no {path}", hint="name a file or a folder that exists")
 
 
-def _index(memory: "Memory", paths: Sequence[Path], agents: bool, force: bool) -> "Indexed":
+def _index(memory: "Memory", paths: Sequence[Path], **asked: bool) -> "Indexed":
     with screen.progress("indexing", 100) as advance:
 
         def progress(done: int, total: int, path: Path) -> None:
             if advance is not None:
                 advance(done * 100 // max(total, 1))
 
-        return memory.index(*paths, agents=agents, force=force, embed=False, progress=progress)
+        if paths or asked["agents"]:
+            return memory.index(*paths, **asked, embed=False, progress=progress)
+        done = memory.sync(force=asked["force"], embed=False, progress=progress)
+    if not (done.indexed or done.unchanged or done.removed or done.ignored or done.skipped):
+        raise InvalidInput("nothing was indexed before", hint="name files or folders, or ask for --agents")
+    return done
 
 
 def indexed_json(done: "Indexed", embedded: int) -> dict[str, Any]:

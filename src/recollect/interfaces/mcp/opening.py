@@ -32,7 +32,7 @@ class LateMemory:
                 self._memory = self._make()
                 if self._wants_background:
                     threading.Thread(target=catch_up, name="recollect-spool", daemon=True).start()
-                    self._background = self._memory.background(agents=False).start()
+                    self._background = self._memory.background().start()
             return self._memory
 
     def close(self) -> None:
