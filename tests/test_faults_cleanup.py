@@ -1,5 +1,6 @@
 """A clean-up that is killed happened whole or not at all."""
 
+import itertools
 import random
 import shutil
 import time
@@ -8,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from faults import SCALE
+from faults import SIZES
+from faults.cleaner import clean
 from faults.model import SPACE
-from faults.processes import ended, start, tell, wait_ready
+from faults.processes import Victim, ended
 from recollect import Draft, Memory
 from recollect.types import STATES
 
-pytestmark = pytest.mark.slow
-KILLS = 100 * SCALE
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
 AT_ONCE = 5
 
 
@@ -32,24 +33,29 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_killed_cleanup_leaves_before_or_after_and_nothing_between(template: Path, tmp_path: Path) -> None:
     dice = random.Random(5)
     outcomes: Counter[str] = Counter()
-    for number in range(KILLS // AT_ONCE):
+    for number in itertools.count():
         stores = [tmp_path / f"{number}-{one}" / "memory.db" for one in range(AT_ONCE)]
         for store in stores:
             store.parent.mkdir()
             shutil.copy(template, store)
             store.chmod(0o600)
-        workers = [start("faults.cleaner", store, tmp_path / "home", 500) for store in stores]
-        with ended(workers):
-            wait_ready(workers)
-            for worker in workers:
-                tell([worker], "go")
-                time.sleep(dice.uniform(0.0, 0.25))
-                worker.kill()
-        for store in stores:
-            outcomes[_judge(store)] += 1
+        victims = [Victim(clean, str(store), str(tmp_path / "home"), 500) for store in stores]
+        with ended(victims):
+            assert [victim.hear() for victim in victims] == ["ready"] * AT_ONCE
+            for victim in victims:
+                victim.tell("go")
+                time.sleep(dice.uniform(0.0, 0.12))
+                victim.kill()
+            said = [list(iter(victim.hear, None)) for victim in victims]
+        for store, words in zip(stores, said, strict=True):
+            found = _judge(store)
+            assert found == "after" or "done" not in words
+            outcomes[found if words == ["begun"] else "not at work"] += 1
             shutil.rmtree(store.parent)
-    print(f"{KILLS} kills: {dict(outcomes)}")
-    assert outcomes["before"] > KILLS // 20
+        if outcomes["before"] + outcomes["after"] >= SIZES.cleanup_kills:
+            break
+    print(f"killed while cleaning up: {dict(outcomes)}")
+    assert min(outcomes["before"], outcomes["after"]) > SIZES.cleanup_kills // 20
 
 
 def _judge(store: Path) -> str:

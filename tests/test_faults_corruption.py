@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from faults import SCALE
+from faults import SIZES
 from faults.model import SPACE
 from recollect import Memory, Turn
 from recollect.config import load_settings
@@ -17,8 +17,8 @@ from recollect.errors import RecollectError
 from recollect.types import STATES
 from recollect.upkeep.rescue import rescue
 
-pytestmark = pytest.mark.slow
-ROUNDS = 50 * SCALE  # of each kind of damage
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
+ROUNDS = SIZES.damaged
 NOW = 1_800_000_000_000
 
 
@@ -146,7 +146,7 @@ def test_what_can_be_read_of_a_damaged_store_comes_back(template: Path, tmp_path
     whole = store.read_bytes()
     settings = load_settings(home=tmp_path / "home", store=str(store))
     saved, tried = 0, 0
-    for seed in range(max(5, ROUNDS // 5)):
+    for seed in range(SIZES.rescued):
         for path in tmp_path.glob("memory.db*"):
             path.unlink()
         put(store, damage(whole, "page", random.Random(f"rescue{seed}")))

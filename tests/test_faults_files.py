@@ -18,7 +18,7 @@ from typing import Any
 import apsw
 import pytest
 
-from faults import SCALE
+from faults import SIZES
 from faults.disk import Disk, Io, in_use
 from faults.journal import read_journal
 from faults.model import SPACE, after, all_events, check_sound, difference, outcomes, seen_in, shown
@@ -27,7 +27,7 @@ from recollect import Memory, RecollectError
 from recollect.config import load_settings
 from recollect.errors import NotFound, StoreCorrupt, StoreForeign, StoreUnavailable
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 * SCALE)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
 posix_only = pytest.mark.skipif(os.name != "posix", reason="rights and signals of POSIX")
 
 
@@ -101,7 +101,7 @@ def test_a_store_that_lost_its_tail_is_refused_wherever_it_was_cut(tmp_path: Pat
     dice = random.Random(1)
     store = tmp_path / "memory.db"
     for length in [1, 16, 99, 100, 512, 4095, 4096, len(template) - 1, len(template) - 4096] + [
-        dice.randrange(1, len(template)) for _ in range(40 * SCALE)
+        dice.randrange(1, len(template)) for _ in range(SIZES.cut_files)
     ]:
         store.write_bytes(template[:length])
         _refused(store, (StoreForeign, StoreCorrupt))
@@ -133,7 +133,7 @@ def test_random_damage_never_gives_a_wrong_text_or_a_foreign_error(tmp_path: Pat
         originals = {note.uid: note.content for note in memory.list(limit=100)}
     template = store.read_bytes()
     refused = 0
-    for seed in range(60 * SCALE):
+    for seed in range(SIZES.scratched):
         dice = random.Random(f"{where}{seed}")
         damaged = bytearray(template)
         for _ in range(dice.choice((1, 4, 30))):
@@ -146,7 +146,7 @@ def test_random_damage_never_gives_a_wrong_text_or_a_foreign_error(tmp_path: Pat
             refused += 1
         for path in tmp_path.iterdir():
             path.unlink()
-    print(f"{refused} of {60 * SCALE} damaged stores were refused at open")
+    print(f"{refused} of {SIZES.scratched} damaged stores were refused at open")
 
 
 # -- rights ---------------------------------------------------------------------------------------------------------
@@ -377,7 +377,7 @@ def test_a_clock_that_jumps_back_does_not_change_the_order_of_what_happened(tmp_
 @pytest.mark.parametrize("verb", ["add_many", "import"])
 def test_an_interrupt_leaves_the_store_sound_and_the_memory_usable(tmp_path: Path, verb: str) -> None:
     dice = random.Random(verb)
-    for number in range(4 * SCALE):
+    for number in range(SIZES.interrupts):
         store, journal = tmp_path / f"{number}" / "memory.db", tmp_path / f"journal-{number}"
         worker = start("faults.interrupted", store, journal, verb)
         with ended([worker]):

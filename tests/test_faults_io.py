@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from faults import SCALE
+from faults import SIZES
 from faults.disk import FailingDisk, in_use
 from faults.model import SPACE, Step, World, after, check_sound, difference, perform, seen_in, shown
 from recollect import Memory, RecollectError
 from recollect.ids import new_uid
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 * SCALE)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
 
-REPEATS = min(SCALE, 3)
-# In the quick size IOERR for even n and FULL for odd n, each once and persistent.
+# With two of four modes IOERR for even n and FULL for odd n, each once and persistent.
 MODES = [(full, persistent) for persistent in (False, True) for full in (False, True)]
 
 
@@ -91,7 +90,7 @@ def _makes_sense(world: World, step: Step) -> bool:
 
 def _script() -> list[list[Step]]:
     """Every verb that writes; the store is closed and opened again in between."""
-    return [life for repeat in range(REPEATS) for life in _two_lives("bcd"[repeat] * 4)]
+    return [life for repeat in range(SIZES.failing_lives) for life in _two_lives("bcd"[repeat] * 4)]
 
 
 def _two_lives(mark: str) -> list[list[Step]]:
@@ -135,7 +134,7 @@ def test_every_failing_io_operation_gives_a_typed_error_and_loses_nothing(templa
     assert total >= 250
     runs = failed_calls = 0
     for number in range(1, total + 1):
-        for full, persistent in MODES if SCALE > 1 else MODES[number % 2 :: 2]:
+        for full, persistent in MODES if SIZES.failing_modes == len(MODES) else MODES[number % 2 :: 2]:
             failed_calls += _play(template, tmp_path / f"{runs}", number, full, persistent)[1]
             runs += 1
     print(f"{runs} runs of a script of {total} I/O operations; {failed_calls} calls failed")

@@ -10,17 +10,19 @@ from typing import NoReturn
 
 import pytest
 
-from faults import SCALE
+from faults import SIZES
 from faults.crowd import read, write
 from faults.model import SPACE, Seen, check_sound, difference, seen_in, shown
 from faults.processes import Worker, ended, start, tell, wait_ready
 from recollect import Memory
 from recollect.errors import StoreUnavailable
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 * SCALE)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
 
-SECONDS = 30 * SCALE
-LONGEST_WAIT = 2.0
+SECONDS = SIZES.crowd_seconds
+# Nobody comes near giving up (after 30 s), also where a machine has more to do than this.
+LONGEST_WAIT = 10.0
+SLOW_SHARE = 1 / 10_000
 
 
 def test_eight_writers_and_eight_readers_share_a_store_without_noticing(tmp_path: Path) -> None:
@@ -31,16 +33,17 @@ def test_eight_writers_and_eight_readers_share_a_store_without_noticing(tmp_path
         workers.extend(start("faults.crowd", ("writer", "reader")[n % 2], store, SECONDS, n) for n in range(16))
         wait_ready(workers)
         tell(workers, "go")
-        answers = [worker.communicate(timeout=SECONDS + 60) for worker in workers]
+        answers = [worker.communicate(timeout=SECONDS + 300) for worker in workers]
     for worker, (_, trouble) in zip(workers, answers, strict=True):
         assert worker.returncode == 0, trouble
     reports = [json.loads(said) for said, _ in answers]
     writes, reads = (sum(report["calls"] for report in reports[role::2]) for role in (0, 1))
-    longest = max(report["longest"] for report in reports)
-    print(f"{writes} writes and {reads} reads in {SECONDS} s; the longest call took {longest:.3f} s")
+    longest, slow = max(report["longest"] for report in reports), sum(report["slow"] for report in reports)
+    print(f"{writes} writes and {reads} reads in {SECONDS} s; {slow} took over 2 s, the longest {longest:.3f} s")
     expected: Seen = {uid: tuple(note) for report in reports for uid, note in report["notes"].items()}
     _same_and_sound(store, expected)
     assert longest < LONGEST_WAIT
+    assert slow <= (writes + reads) * SLOW_SHARE
 
 
 def _same_and_sound(store: Path, expected: Seen) -> None:

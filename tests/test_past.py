@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from faults import SIZES
 from recollect import Memory, Turn
 from recollect.config import load_settings
 from recollect.errors import NotFound, RecollectError
@@ -18,6 +19,7 @@ from recollect.upkeep.cleanup import Cleaned
 from shell import Shell
 
 pytest_plugins = ["postgres_server"]
+pytestmark = pytest.mark.timeout(SIZES.timeout)
 START = 1_800_000_000_000
 NOISY = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -126,7 +128,7 @@ def _check(world: World, steps: list[Step], last: str, pick: int, word: int) -> 
     assert [finding for finding in world.here.check() if not finding.ok] == []
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=NOISY)
+@settings(max_examples=40 * SIZES.histories, deadline=None, suppress_health_check=NOISY)
 @given(steps=STEPS, last=LAST, pick=st.integers(0, 30), word=st.integers(0, 9))
 def test_every_operation_is_undone_exactly_on_sqlite(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Step], last: str, pick: int, word: int
@@ -140,7 +142,7 @@ def test_every_operation_is_undone_exactly_on_sqlite(
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, suppress_health_check=NOISY)
+@settings(max_examples=20 * SIZES.histories, deadline=None, suppress_health_check=NOISY)
 @given(steps=STEPS, last=LAST, pick=st.integers(0, 30), word=st.integers(0, 9))
 def test_every_operation_is_undone_exactly_on_postgresql(
     databases: Any, tmp_path_factory: pytest.TempPathFactory, steps: list[Step], last: str, pick: int, word: int

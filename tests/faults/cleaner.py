@@ -1,6 +1,6 @@
-"""A worker that cleans a store up once and is killed at it: `python -m faults.cleaner STORE HOME MAX_NOTES`."""
+"""A victim that cleans a store up once."""
 
-import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from faults.model import SPACE
@@ -8,15 +8,12 @@ from recollect import Memory
 from recollect.config import load_settings
 
 
-def main(store: str, home: str, max_notes: str) -> None:
+def clean(line: Connection, store: str, home: str, max_notes: int) -> None:
     settings = load_settings(home=Path(home), auto_backups=0)
     with Memory(store, space=SPACE, settings=settings) as memory:
         memory.list()
-        print("ready", flush=True)
-        sys.stdin.readline()
-        memory.cleanup(max_notes=int(max_notes))
-        print("done", flush=True)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+        line.send("ready")
+        line.recv()
+        line.send("begun")
+        memory.cleanup(max_notes=max_notes)
+        line.send("done")

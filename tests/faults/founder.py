@@ -1,21 +1,15 @@
-"""A worker that makes a store, in a race with others: `python -m faults.founder STORE NAME`.
+"""A victim that makes a store, in a race with others, and adds one note to it."""
 
-It says when it is ready, waits for a line, opens the store and adds one note; it says when that is acknowledged.
-"""
-
-import sys
+from multiprocessing.connection import Connection
 
 from faults.model import SPACE
 from recollect import Memory
 
 
-def main(store: str, name: str) -> None:
-    print("ready")
-    sys.stdin.readline()
+def found(line: Connection, store: str, name: str) -> None:
+    line.send("ready")
+    line.recv()
+    line.send("begun")
     with Memory(store, space=SPACE, actor="founder") as memory:
         memory.add(f"{name} was here")
-    print("acknowledged")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    line.send("acknowledged")

@@ -1,16 +1,17 @@
-"""A process that indexes a folder and cuts everything anew, over and over; made to be killed."""
+"""A victim that indexes a folder and cuts everything anew."""
 
-import sys
+from multiprocessing.connection import Connection
+from pathlib import Path
 
 from recollect import Memory
+from recollect.config import load_settings
 
 
-def main() -> None:
-    store, folder = sys.argv[1:3]
-    with Memory(store, space="desk") as memory:
+def index(line: Connection, store: str, folder: str, home: str) -> None:
+    line.send("ready")
+    line.recv()
+    with Memory(store, space="desk", settings=load_settings(home=Path(home), embedder="hashing")) as memory:
         memory.index(folder, embed=False)
+        line.send("indexed")
         memory.reindex("hashing", force=True)
-
-
-if __name__ == "__main__":
-    main()
+    line.send("done")

@@ -138,12 +138,21 @@ def check_sound(memory: Memory, words: int | None = None) -> None:
 class Author:
     """Thinks up steps at random, over the notes of one writer."""
 
-    def __init__(self, seed: object, world: World, weights: Mapping[str, int], import_sizes: Sequence[int]) -> None:
+    def __init__(
+        self,
+        seed: object,
+        world: World,
+        weights: Mapping[str, int],
+        import_sizes: Sequence[int],
+        calls: Sequence[Sequence[str]] = (),
+    ) -> None:
         self._dice = random.Random(str(seed))
         self.world = world
         self._verbs = [verb for verb, weight in weights.items() for _ in range(weight)]
         self._import_sizes = import_sizes
         self._last: dict[str, tuple[str, ...]] = {}  # who changed last with whom: an undo takes back the whole call
+        for call in calls:
+            self._remember(tuple(call))
 
     def next_step(self) -> Step:
         verb = self._dice.choice(self._verbs)
@@ -151,6 +160,8 @@ class Author:
             return Step(verb, tuple((new_uid(), self._text()) for _ in range(self._dice.choice(self._import_sizes))))
         wanted = {"update": "live", "delete": "live", "restore": "deleted"}.get(verb)
         known = [uid for uid, images in self.world.items() if wanted is None or images[-1][0] == wanted]
+        if verb == "undo":
+            known = [uid for uid in known if uid in self._last] or known
         if verb == "add" or not known:
             return Step("add", ((new_uid(), self._text()),))
         uid = self._dice.choice(known)
@@ -166,8 +177,10 @@ class Author:
 
     def happened(self, step: Step) -> None:
         self.world = after(self.world, step)
-        together = tuple(uid for uid, _ in step.texts)
-        self._last |= dict.fromkeys(together, together)
+        self._remember(tuple(uid for uid, _ in step.texts))
+
+    def _remember(self, call: tuple[str, ...]) -> None:
+        self._last |= dict.fromkeys(call, call)
 
     def _text(self) -> str:
         return f"{self._word()} is the word of this note, {self._dice.choice(_MORE)}"

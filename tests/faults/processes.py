@@ -1,15 +1,27 @@
-"""Starting real worker processes, and never leaving one behind."""
+"""Starting real worker processes, and never leaving one behind.
+
+A worker is an interpreter of its own. A victim is made to be killed, by the thousand: where the system can, it is
+forked from a process that has everything loaded and never opened a store.
+"""
 
 import contextlib
+import multiprocessing
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any, Protocol
 
 TESTS = Path(__file__).resolve().parent.parent
 Worker = subprocess.Popen[str]
+
+
+class Mortal(Protocol):
+    def kill(self) -> None: ...
+    def communicate(self) -> Any: ...
 
 
 def start(module: str, *arguments: object) -> Worker:
@@ -23,7 +35,7 @@ def start(module: str, *arguments: object) -> Worker:
 
 
 @contextlib.contextmanager
-def ended(workers: list[Worker]) -> Iterator[None]:
+def ended(workers: Sequence[Mortal]) -> Iterator[None]:
     """Whatever happens inside, no worker outlives it."""
     try:
         yield
@@ -52,3 +64,62 @@ def wait_until(true: Callable[[], bool], what: str, seconds: float = 60) -> None
     while not true():
         assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
         time.sleep(0.002)
+
+
+# What victims use, also what is imported only when first used.
+_LOADED = (
+    "pytest", "recollect", "recollect.memory", "recollect.write", "recollect.undo", "recollect.transfer",
+    "recollect.search", "recollect.policies", "recollect.index", "recollect.rechunking", "recollect.embed.hashing",
+    "recollect.upkeep.cleanup", "recollect.store.opening", "recollect.store.sqlite", "recollect.text.tokens",
+    "recollect.backup", "faults.writer", "faults.cleaner", "faults.founder", "faults.indexer", "faults.upgrader",
+)  # fmt: skip
+
+
+@cache
+def _nursery() -> Any:
+    """Where victims come from. Its first process takes the search path from the environment alone."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    made = multiprocessing.get_context("forkserver")
+    made.set_forkserver_preload(list(_LOADED))
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in (str(TESTS), *sys.path) if path)
+    try:
+        made.Process(target=int).start()
+    finally:
+        os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
+    return made
+
+
+class Victim:
+    """Runs `work(line, *arguments)`; what it says on the line is heard here, also after its death."""
+
+    def __init__(self, work: Callable[..., None], *arguments: object) -> None:
+        self._line, there = multiprocessing.Pipe()
+        self._process = _nursery().Process(target=work, args=(there, *arguments), daemon=True)
+        self._process.start()
+        there.close()
+
+    def hear(self, seconds: float = 60) -> Any:
+        """The next thing it says; None when it died without a word more."""
+        assert self._line.poll(seconds), f"a victim said nothing for {seconds} s"
+        try:
+            return self._line.recv()
+        except (EOFError, ConnectionResetError):
+            return None
+
+    def tell(self, word: str) -> None:
+        self._line.send(word)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def wait(self, seconds: float = 60) -> int | None:
+        """Its exit code, or None while it lives."""
+        self._process.join(seconds)
+        code: int | None = self._process.exitcode
+        return code
+
+    def communicate(self) -> None:
+        self.wait()
+        self._line.close()
