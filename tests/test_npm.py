@@ -1,0 +1,108 @@
+"""Programs of others: the reference servers behind our proxy, and the TypeScript client in front of our server."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from npm_packages import ROOT, npm_folder
+from test_mcp_processes import environment as server_environment
+from test_mcp_processes import http_server
+from test_proxy import META, connected, found, names, pairs, until
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="signals and process groups")]
+ODD = "who owes whom for the pizza on Friday"
+UNLIKELY = "files__list_allowed_directories"
+
+
+def reference(folder: Path) -> dict[str, Any]:
+    """The reference servers for files and for a graph of facts, as anyone would configure them."""
+    servers = npm_folder() / "node_modules" / "@modelcontextprotocol"
+    files, graph = (str(servers / name / "dist" / "index.js") for name in ("server-filesystem", "server-memory"))
+    (folder / "papers").mkdir()
+    return {
+        "files": {"command": "node", "args": [files, str(folder / "papers")]},
+        "graph": {"command": "node", "args": [graph], "env": {"MEMORY_FILE_PATH": str(folder / "graph.jsonl")}},
+    }
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+def test_the_reference_servers_are_listed_called_narrowed_and_learned_across_restarts(tmp_path: Path, era: str) -> None:
+    servers = reference(tmp_path)
+    paper = tmp_path / "papers" / "minutes.txt"
+
+    async def first() -> None:
+        async with connected(tmp_path, servers, mode=era) as client:
+            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert set(listed) > META and len(listed) == 3 + 14 + 9
+            assert listed["files__write_file"].description.startswith("[files] ")  # type: ignore[union-attr]
+            assert listed["files__read_text_file"].annotations.read_only_hint is True  # type: ignore[union-attr]
+            assert listed["graph__create_entities"].input_schema["required"] == ["entities"]
+            assert (await found(client, "read the text of a file"))[0] == "files__read_text_file"
+            written = await client.call_tool("files__write_file", {"path": str(paper), "content": "We met."})
+            assert not written.is_error and paper.read_text() == "We met."
+            outside = await client.call_tool("files__read_text_file", {"path": "/etc/hostname"})
+            assert outside.is_error
+            offered = await found(client, ODD)
+            assert UNLIKELY in offered[3:]
+            allowed = await client.call_tool(UNLIKELY, {})
+            assert str(paper.parent) in allowed.content[0].text  # type: ignore[union-attr]
+            entity = {"name": "Ann", "entityType": "person", "observations": ["owes Bob a pizza"]}
+            made = await client.call_tool("graph__create_entities", {"entities": [entity]})
+            assert made.structured_content == {"entities": [entity]}
+
+    async def again() -> list[str]:
+        async with connected(tmp_path, servers, mode=era) as client:
+            graph = await client.call_tool("graph__read_graph", {})
+            assert graph.structured_content is not None and graph.structured_content["entities"][0]["name"] == "Ann"
+            return await found(client, ODD)
+
+    anyio.run(first)
+    learned = {(f"{pair.server}__{pair.tool}", pair.query): pair.confidence for pair in pairs(tmp_path)}
+    assert learned[UNLIKELY, ODD] == 1.5 and not any(name == "files__read_text_file" for name, _ in learned)
+    assert anyio.run(again)[0] == UNLIKELY
+    (tmp_path / "pairs.db").unlink()
+    assert anyio.run(again)[0] != UNLIKELY
+
+
+def test_a_context_narrows_the_reference_servers_once_usage_knows_it(tmp_path: Path) -> None:
+    servers = reference(tmp_path)
+
+    async def run() -> None:
+        async with connected(tmp_path, servers) as client:
+            for number in range(12):
+                await found(client, f"note down that guest {number} comes to the party")
+                entity = {"name": f"guest {number}", "entityType": "person", "observations": ["comes"]}
+                await client.call_tool("graph__create_entities", {"entities": [entity]})
+            await until(lambda: len(pairs(tmp_path)) == 12)
+            await client.call_tool("set_context", {"query": "note down that my aunt comes to the party"})
+            narrow = await names(client)
+            assert len(narrow) == 18 and narrow[3] == "graph__create_entities"
+            await client.call_tool("set_context", {"query": ""})
+            assert len(await names(client)) == 26
+
+    anyio.run(run)
+
+
+def run_client(*target: str, environ: dict[str, str]) -> None:
+    client = npm_folder() / "mcp-client.mjs"
+    shutil.copy(ROOT / "bench" / "reference" / "mcp-client.mjs", client)  # node looks for packages beside the script
+    done = subprocess.run(
+        ["node", str(client), *target], env={**os.environ, **environ}, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout.split()[:1]) == (0, ["ok"]), done.stderr
+    assert "memory_search" in done.stdout
+
+
+def test_the_typescript_client_works_over_a_pipe(tmp_path: Path) -> None:
+    run_client(sys.executable, "-m", "recollect", "mcp", environ=server_environment(tmp_path))
+
+
+def test_the_typescript_client_works_over_http(tmp_path: Path) -> None:
+    with http_server(tmp_path) as address:
+        run_client(address, (tmp_path / "token").read_text().strip(), environ=server_environment(tmp_path))
