@@ -1,5 +1,6 @@
 """What was indexed once is followed: which places, for which space, and nobody waits for it."""
 
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -63,13 +64,13 @@ def test_a_sync_keeps_to_the_space_that_the_folder_was_indexed_for(tmp_path: Pat
 
 def test_what_names_no_folder_goes_where_it_went_the_first_time(tmp_path: Path, pages: Path) -> None:
     project = tmp_path / "project"
-    (project / ".git").mkdir(parents=True)
-    (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
     said = '{"role": "user", "content": "%s", "timestamp": "2026-01-01T00:00:00Z"}\n'
     (pages / "one.jsonl").write_text(said % "the zeppelin landed")
     with opened(tmp_path, "auto", project) as memory:
         memory.index(pages, follow=True)
         home = memory.sessions()[0].space
+        assert home == "project"
     (pages / "two.jsonl").write_text(said % "the zeppelin left")
     with opened(tmp_path, "auto", tmp_path) as elsewhere:
         elsewhere.sync()
