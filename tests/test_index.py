@@ -219,19 +219,3 @@ def test_a_watched_folder_is_followed(memory: Memory, notes: Path) -> None:
     stop.set()
     watcher.join(10)
     assert not watcher.is_alive()
-
-
-@pytest.mark.slow
-def test_a_storm_of_files_ends_like_a_clean_scan(memory: Memory, notes: Path) -> None:
-    stop, ready = threading.Event(), threading.Event()
-    watcher = threading.Thread(
-        target=lambda: memory.watch(notes, stop=stop, report=lambda done, first: ready.set()), daemon=True
-    )
-    watcher.start()
-    assert ready.wait(20)
-    for number in range(1000):
-        (notes / f"page{number}.md").write_text(f"zeppelin{number}\n")
-    assert eventually(lambda: memory.stats()["chunks"] == 1000, 90)
-    stop.set()
-    watcher.join(30)
-    assert memory.index(notes, embed=False).indexed == 0

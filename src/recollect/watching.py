@@ -1,7 +1,8 @@
 """Watching: changes under some roots are indexed soon after they happen, and once it is quiet everything is compared.
 
 The system's notifications are a hint, not the truth: its queue may overflow. So after each burst a pass over all roots
-follows, which reads only what differs from the index. No descriptor is kept per file.
+follows, which reads only what differs from the index. When very many files change at once that pass comes right away,
+instead of a list as long as the storm. No descriptor is kept per file.
 """
 
 import threading
@@ -13,6 +14,7 @@ from recollect.readers.paths import is_ignored
 
 DEBOUNCE_MS = 500
 QUIET_MS = 2000
+MANY = 500  # changes at once; beyond that a look at everything is the shorter list
 
 Sync = Callable[[Sequence[Path]], object]  # indexes the named files; all roots when none is named
 
@@ -28,7 +30,7 @@ def watch(roots: Sequence[Root], sync: Sync, stop: threading.Event, *, poll: boo
         raise_interrupt=True, ignore_permission_denied=True,
     ):  # fmt: skip
         if changes:
-            sync(sorted({Path(path) for _, path in changes}))
+            sync(sorted({Path(path) for _, path in changes}) if len(changes) <= MANY else ())
             dirty = True
         elif dirty:
             sync(())
