@@ -19,9 +19,9 @@ from recollect.interfaces.cli.door import Door, command
 def hook_command(door: Door, agent: str, event: str) -> None:
     """Answer an event of an agent.
 
-    The event is JSON on standard input. AGENT is claude-code, codex, gemini or cursor; EVENT is session-start, prompt,
-    tool-used, tool-failed, stop, pre-compact or session-end, or the host's own name of it. Always exits with 0 and
-    prints only what the agent reads.
+    The event is JSON on standard input. AGENT is claude-code, codex, gemini, cursor or openclaw; EVENT is
+    session-start, prompt, tool-used, tool-failed, stop, pre-compact or session-end, or the host's own name of it.
+    Always exits with 0 and prints only what the agent reads.
     """
     from recollect.interfaces.hooks import run
 
@@ -43,8 +43,8 @@ def hook_command(door: Door, agent: str, event: str) -> None:
 def setup_command(door: Door, agent: str, user: bool, project: bool, uninstall: bool, dry_run: bool) -> None:
     """Give an agent its memory.
 
-    Writes the MCP server and the hooks into the agent's own settings. AGENT is claude-code, codex, gemini or cursor.
-    Other entries, comments and the layout stay as they are; doing it again changes nothing, and --uninstall
+    Writes the MCP server and the hooks into the agent's own settings. AGENT is claude-code, codex, gemini, cursor or
+    openclaw. Other entries, comments and the layout stay as they are; doing it again changes nothing, and --uninstall
     takes it back.
     """
     from recollect.interfaces.setup import doing, hosts

@@ -38,6 +38,10 @@ _NAMES: dict[str, dict[str, str]] = {
         "postToolUse": "tool", "postToolUseFailure": "tool-failed", "preCompact": "pre-compact",
         "sessionEnd": "session-end",
     },
+    "openclaw": {  # told by the plugin that `setup` writes
+        "before_prompt_build": "prompt", "agent_end": "stop", "after_tool_call": "tool-used",
+        "before_compaction": "pre-compact", "session_end": "session-end",
+    },
 }  # fmt: skip
 AGENTS = tuple(_NAMES)
 # The variables in which hosts say where the project is, should the event not.
@@ -90,6 +94,8 @@ def shaped(event: Happening, context: str) -> str:
     """What the host reads; "" where it wants nothing."""
     if event.agent == "cursor":
         return _cursor(event, context)
+    if event.agent == "openclaw":
+        return _json({"prependContext": context}) if context else ""
     if context and event.event in ("session-start", "prompt"):
         host = next(name for name, ours in _NAMES[event.agent].items() if ours == event.event)
         return _json({"hookSpecificOutput": {"hookEventName": host, "additionalContext": context}})

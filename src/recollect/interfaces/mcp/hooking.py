@@ -36,7 +36,7 @@ def hook_tools(_: Callable[[], Memory]) -> list[Spec]:
 
 
 def answer_hook(
-    agent: Literal["claude-code", "codex", "gemini", "cursor"],
+    agent: Literal["claude-code", "codex", "gemini", "cursor", "openclaw"],
     event: Event,
     session_id: str = "",
     cwd: str = "",

@@ -1,6 +1,7 @@
 """Planning, doing and taking back; what a file was before is kept in recollect's home."""
 
 import base64
+import contextlib
 import difflib
 import hashlib
 import json
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from recollect.errors import ConfigInvalid
 from recollect.files import make_private_folder, replace_whole, write_private
-from recollect.interfaces.setup.hosts import Place
+from recollect.interfaces.setup.places import Place
 from recollect.values import value
 
 
@@ -45,6 +46,9 @@ def apply(edits: Sequence[Edit], home: Path, *, uninstall: bool) -> None:
             _keep(edit, home)
         if edit.after is None:
             edit.path.unlink(missing_ok=True)
+            if edit.path.parent.name == "recollect":  # a folder of our own; anybody else's file in it keeps it
+                with contextlib.suppress(OSError):
+                    edit.path.parent.rmdir()
         elif edit.changes:
             replace_whole(edit.path, edit.after, mode=_mode(edit.path))
         if uninstall:
@@ -72,7 +76,7 @@ def _taken_back(place: Place, home: Path) -> Edit:
     if kept is not None and kept[1] == _digest(now):
         return Edit(place.path, now, kept[0])
     after = place.remove(now)
-    nothing = kept is not None and kept[0] is None and after.strip() in ("", "{}")
+    nothing = place.is_ours or (kept is not None and kept[0] is None and after.strip() in ("", "{}"))
     return Edit(place.path, now, None if nothing else after)
 
 

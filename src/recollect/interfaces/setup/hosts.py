@@ -6,12 +6,13 @@ The command of a hook is the same for every version of ours: some hosts ask the 
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.interfaces.setup import jsonc, toml_block
+from recollect.interfaces.setup import jsonc, openclaw, toml_block
+from recollect.interfaces.setup.places import Place, part_at, tidy
 from recollect.values import value
 
 
@@ -48,18 +49,9 @@ _CURSOR = {
 }  # fmt: skip
 
 
-@value
-class Place:
-    """One file of a host, and how our part goes in and out of its text."""
-
-    path: Path
-    add: Callable[[str], str]
-    remove: Callable[[str], str]
-
-
 def places(agent: str, project: Path | None, environ: Mapping[str, str] = os.environ) -> list[Place]:
     """The files that set an agent up: for the user, or for one project."""
-    makers = {"claude-code": _claude_code, "codex": _codex, "gemini": _gemini, "cursor": _cursor}
+    makers = {"claude-code": _claude_code, "codex": _codex, "gemini": _gemini, "cursor": _cursor, "openclaw": _openclaw}
     if agent not in makers:
         raise InvalidInput(f"recollect does not know the agent {agent[:40]!r}", hint=f"one of: {', '.join(makers)}")
     return makers[agent](project, environ)
@@ -124,7 +116,7 @@ def _cursor(project: Path | None, environ: Mapping[str, str]) -> list[Place]:
     def add(text: str) -> str:
         text = jsonc.put(text, ("version",), 1, where)
         for event, hooked in _CURSOR.items():
-            known = _at(text, ("hooks", hooked.name), where)
+            known = part_at(text, ("hooks", hooked.name), where)
             if not any(is_ours(entry, "cursor", event) for entry in (known if isinstance(known, list) else [])):
                 entry = {"command": hook_command("cursor", event), "timeout": hooked.seconds}
                 matcher = {"matcher": hooked.matcher} if hooked.matcher else {}
@@ -134,21 +126,29 @@ def _cursor(project: Path | None, environ: Mapping[str, str]) -> list[Place]:
     return [Place(file, add, lambda text: _without_hooks(text, "cursor", where)), _server(folder / "mcp.json")]
 
 
+def _openclaw(project: Path | None, environ: Mapping[str, str]) -> list[Place]:
+    if project is not None:
+        raise InvalidInput("OpenClaw has settings for the user alone", hint="leave --project out")
+    home = Path(environ.get("OPENCLAW_STATE_DIR") or Path.home() / ".openclaw").expanduser()
+    config = Path(environ.get("OPENCLAW_CONFIG_PATH") or home / "openclaw.json").expanduser()
+    return [openclaw.settings(config, _server(config, ("mcp", "servers"))), *openclaw.plugin(home, command())]
+
+
 # -- what goes in and out ----------------------------------------------------------------------------------------------
 
 
-def _server(path: Path) -> Place:
+def _server(path: Path, under: tuple[str, ...] = ("mcpServers",)) -> Place:
     program, words = command()
     entry = {"command": program, "args": [*words, "mcp"]}
     where = str(path)
 
     def remove(text: str) -> str:
-        known = _at(text, ("mcpServers", "recollect"), where)
+        known = part_at(text, (*under, "recollect"), where)
         if not isinstance(known, dict) or list(known.get("args", []))[-1:] != ["mcp"]:
             return text
-        return _tidy(jsonc.without(text, ("mcpServers", "recollect"), where), ("mcpServers",), where)
+        return tidy(jsonc.without(text, (*under, "recollect"), where), under, where)
 
-    return Place(path, lambda text: jsonc.put(text, ("mcpServers", "recollect"), entry, where), remove)
+    return Place(path, lambda text: jsonc.put(text, (*under, "recollect"), entry, where), remove)
 
 
 def plugin_hooks(agent: str) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _grouped_hooks(agent: str, path: Path, events: Mapping[str, Hooked], per_sec
 
     def add(text: str) -> str:
         for event, hooked in events.items():
-            known = _at(text, ("hooks", hooked.name), where)
+            known = part_at(text, ("hooks", hooked.name), where)
             groups = known if isinstance(known, list) else []
             if not any(is_ours(entry, agent, event) for group in groups for entry in _hooks_of(group)):
                 group = _group(hooked, hook_command(agent, event), per_second)
@@ -184,9 +184,9 @@ def _grouped_hooks(agent: str, path: Path, events: Mapping[str, Hooked], per_sec
 
 def _without_hooks(text: str, agent: str, where: str) -> str:
     """Without our hooks, and without groups, lists and objects that hold nothing else."""
-    names = list(_at(text, ("hooks",), where) or {}) if isinstance(_at(text, ("hooks",), where), dict) else []
+    names = list(part_at(text, ("hooks",), where) or {}) if isinstance(part_at(text, ("hooks",), where), dict) else []
     for name in names:
-        known = _at(text, ("hooks", name), where)
+        known = part_at(text, ("hooks", name), where)
         for index in reversed(range(len(known) if isinstance(known, list) else 0)):
             inside = [at for at, entry in enumerate(_hooks_of(known[index])) if is_ours(entry, agent)]
             if is_ours(known[index], agent) or (inside and len(inside) == len(_hooks_of(known[index]))):
@@ -194,22 +194,11 @@ def _without_hooks(text: str, agent: str, where: str) -> str:
             else:
                 for at in reversed(inside):
                     text = jsonc.without(text, ("hooks", name, index, "hooks", at), where)
-        if _at(text, ("hooks", name), where) == [] and known:
+        if part_at(text, ("hooks", name), where) == [] and known:
             text = jsonc.without(text, ("hooks", name), where)
-    return _tidy(text, ("hooks",), where) if names else text
-
-
-def _tidy(text: str, path: tuple[str, ...], where: str) -> str:
-    return jsonc.without(text, path, where) if _at(text, path, where) == {} else text
+    return tidy(text, ("hooks",), where) if names else text
 
 
 def _hooks_of(group: Any) -> list[Any]:
     found = group.get("hooks") if isinstance(group, dict) else None
     return found if isinstance(found, list) else []
-
-
-def _at(text: str, path: tuple[str, ...], where: str) -> Any:
-    node: jsonc.Node | None = jsonc.parse(text, where)
-    for key in path:
-        node = node.get(key) if node is not None and node.kind == "object" else None
-    return None if node is None else jsonc.plain(node)
