@@ -1,6 +1,7 @@
 """Indexing through Memory: what is read, what is read again, and what stays when a file goes."""
 
 import json
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -76,6 +77,46 @@ def test_only_the_tail_of_a_grown_transcript_is_read(memory: Memory, notes: Path
     done = memory.index(notes, embed=False)
     assert (done.turns, done.bytes_read) == (1, len(tail))
     assert found(memory, "zeppelin")[0] == "the zeppelin landed in Friedrichshafen"
+
+
+def test_one_more_line_of_fifty_megabytes_costs_one_line(memory: Memory, notes: Path) -> None:
+    """Most of a real transcript is what tools printed."""
+    session = {"sessionId": "5e55", "cwd": "/srv/tree", "timestamp": "2026-01-01T00:00:00Z"}
+    printed = {"type": "tool_result", "tool_use_id": "t", "content": "x" * 5_000_000}
+
+    def record(number: int, content: object) -> str:
+        return json.dumps({**session, "type": "user", "uuid": f"u{number}", "message": {"content": content}}) + "\n"
+
+    log = notes / "5e55.jsonl"
+    with log.open("w") as stream:
+        for number in range(10):
+            stream.write(record(2 * number, f"question number {number}") + record(2 * number + 1, [printed]))
+    assert log.stat().st_size > 50_000_000
+    first = memory.index(notes, embed=False)
+    assert (first.turns, first.left_out) == (10, {"tool call or result": 10})
+    with log.open("a") as stream:
+        stream.write(record(20, "the zeppelin landed in Friedrichshafen"))
+    done = memory.index(notes, embed=False)
+    assert (done.turns, done.bytes_read) == (1, len(record(20, "the zeppelin landed in Friedrichshafen")))
+    assert found(memory, "zeppelin")[0] == "the zeppelin landed in Friedrichshafen"
+
+
+def test_any_sqlite_shell_can_read_what_was_indexed(memory: Memory, notes: Path) -> None:
+    """The standard library's own SQLite stands for any shell: the tables by name, and the text as text."""
+    (notes / "chat.jsonl").write_text(line(1, "My favourite programming language is TypeScript"))
+    memory.index(notes)
+    memory.close()
+    shell = sqlite3.connect(f"file:{memory.settings.store}?mode=ro", uri=True)
+    try:
+        names = {name for (name,) in shell.execute("select name from sqlite_master where type = 'table'")}
+        assert {"files", "chunks", "chunks_fts", "embedding_cache"} <= names
+        assert shell.execute("select content from chunks").fetchall() == [
+            ("My favourite programming language is TypeScript",)
+        ]
+        assert shell.execute("select path from files").fetchall() == [(str(notes / "chat.jsonl"),)]
+        assert shell.execute("select count(*) from embedding_cache").fetchone() == (1,)
+    finally:
+        shell.close()
 
 
 def test_turns_outlive_their_transcript(memory: Memory, notes: Path) -> None:
