@@ -222,3 +222,96 @@ def test_the_command_asks_and_needs_yes(tmp_path: Path) -> None:
     assert shell("forget").code == 2
     assert shell("forget", "--id", "99", "--yes").code == 3
     assert present(shell.home) == []
+
+
+# -- what hooks left to be captured -----------------------------------------------------------------------------------
+
+
+def spool(**fields: str) -> Path:
+    from recollect.interfaces.hooks import spool as hooks_spool
+    from recollect.interfaces.hooks.adapters import Happening
+
+    before = set(hooks_spool.folder().glob("*")) if hooks_spool.folder().exists() else set()
+    hooks_spool.put(Happening(**{"agent": "cursor", "event": "stop", "key": "k", "folder": "", **fields}))
+    (made,) = set(hooks_spool.folder().glob("*")) - before
+    return made
+
+
+@pytest.fixture
+def hooked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    """A memory where hooks work: the usual store, no project around."""
+    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    with Memory(folder=tmp_path) as made:
+        made.add("something else")
+        yield made
+
+
+def test_waiting_captures_with_the_words_go_and_are_in_the_receipt(hooked: Memory, tmp_path: Path) -> None:
+    from recollect.interfaces.hooks import spool as hooks_spool
+    from recollect.interfaces.hooks.adapters import Happening
+    from recollect.interfaces.hooks.learning import asked_last, remember_request
+
+    folder = str(tmp_path)
+    waiting, kept = spool(said="The quokkaberry is ripe", folder=folder), spool(said="Nothing of it", folder=folder)
+    failed = spool(said="Quokkaberry again", folder=folder).rename(hooks_spool.folder() / "failed.bad")
+    torn = hooks_spool.folder() / "torn.bad"
+    torn.write_text('{"said": "quokkaberry')
+    asker = Happening("cursor", "prompt", "k", folder)
+    remember_request(asker, "where do quokkaberry bushes grow")
+    tried = hooked.forget(query="quokkaberry", dry_run=True)
+    assert waiting.exists()
+    done = hooked.forget(query="quokkaberry")
+    assert tried.removed["waiting captures"] == done.removed["waiting captures"] == 4
+    assert [path.exists() for path in (waiting, failed, torn, kept)] == [False, False, False, True]
+    assert asked_last(asker) == ""
+    assert present(tmp_path) == []
+
+
+def test_waiting_captures_of_another_project_are_left_alone_and_told(hooked: Memory, tmp_path: Path) -> None:
+    project = tmp_path / "elsewhere"
+    project.mkdir()
+    subprocess.run(["git", "init", "-q", project], check=True)
+    theirs = spool(said="quokkaberry of the other", folder=str(project))
+    receipt = hooked.forget(query="quokkaberry")
+    assert theirs.exists()
+    assert receipt.removed["waiting captures"] == 0
+    assert "other spaces" in " ".join(receipt.remarks)
+
+
+def test_a_transcript_that_waits_with_the_words_is_told(hooked: Memory, tmp_path: Path) -> None:
+    transcript = tmp_path / "talk.jsonl"
+    transcript.write_text('{"role": "user", "content": "a quokkaberry"}\n')
+    spool(transcript=str(transcript), folder=str(tmp_path))
+    assert str(transcript) in " ".join(hooked.forget(query="Quokkaberry").remarks)
+    assert hooked.forget(sources=[str(tmp_path)]).removed["waiting captures"] == 1
+
+
+def test_a_waiting_capture_of_a_forgotten_session_goes_and_does_not_come_back(hooked: Memory, tmp_path: Path) -> None:
+    from recollect.interfaces.hooks import spool as hooks_spool
+    from recollect.interfaces.hooks.acting import capture
+
+    spool(said="The first answer", folder=str(tmp_path))
+    assert hooks_spool.drain(capture) == 1
+    (session,) = hooked.sessions()
+    folder = str(tmp_path)
+    waiting, other = spool(said="The second", folder=folder), spool(said="Unrelated", key="m", folder=folder)
+    assert hooked.forget(sessions=[session.uid]).removed["waiting captures"] == 1
+    assert (waiting.exists(), other.exists()) == (False, True)
+    assert hooked.was_forgotten("k", agent="cursor")
+    spool(said="A quokkaberry that came late", folder=str(tmp_path))
+    spool(event="tool", tool="Write", arguments='{"path": "quokkaberry"}', result="{}", folder=str(tmp_path))
+    assert hooks_spool.drain(capture) == 3
+    assert [one.key for one in hooked.sessions()] == ["m"]
+    assert texts(hooked) == {"something else"}
+    assert hooks_spool.waiting() == (0, 0)
+    assert present(tmp_path) == []
+
+
+def test_everything_since_a_time_takes_the_captures_since_then(hooked: Memory, tmp_path: Path) -> None:
+    import os
+
+    old, new = spool(said="yesterday", folder=str(tmp_path)), spool(said="just now", folder=str(tmp_path))
+    os.utime(old, (1_700_000_000, 1_700_000_000))
+    assert hooked.forget(since_ms=1_700_000_001_000).removed["waiting captures"] == 1
+    assert (old.exists(), new.exists()) == (True, False)

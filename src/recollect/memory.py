@@ -429,7 +429,15 @@ class Memory:
         from recollect import conversation
 
         op = self._operation("session")
-        return conversation.start(self._store, self._writable().id, op, key, agent or self.actor, title, source)
+        begun = conversation.start(self._store, self._writable().id, op, key, agent or self.actor, title, source)
+        if begun.started_ms == op.at_ms and not begun.turns:  # a new one takes over what the last one left at hand
+            self.scratchpad.of(begun).restore()
+        return begun
+
+    def was_forgotten(self, key: str, *, agent: str = "") -> bool:
+        """Whether the session of (agent, key) was forgotten in this space, and is therefore not to be brought back."""
+        space = placing.find(self._store, self._wish)
+        return space is not None and self._store.forgotten_session(space.id, agent or self.actor, key)
 
     def end_session(self, session: Session | str, *, summary: str = "") -> Session:
         op = self._operation("session")

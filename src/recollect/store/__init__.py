@@ -141,6 +141,9 @@ class Store(Protocol):
     def forgotten(self, space: int, uids: Sequence[str]) -> set[str]:
         """Those of these notes that were erased here, and shall not come back."""
 
+    def forgotten_session(self, space: int, agent: str, key: str) -> bool:
+        """Whether that session was erased here, and shall not come back."""
+
     def drop_versions(self, versions: Sequence[tuple[int, int]]) -> int:
         """Removes earlier versions: (note id, revision)."""
 

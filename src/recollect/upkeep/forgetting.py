@@ -1,8 +1,8 @@
 """Forgetting: every trace of what was chosen goes, in one transaction, and a receipt says what went and what did not.
 
-It cannot be undone. Rows, earlier versions, index terms, vectors, cached embeddings and logged queries go; then
-the engine's own files are cleaned; while a reader holds old pages, that part is pending. Tombstones without words keep
-a later import or sync from bringing anything back.
+It cannot be undone. Rows, earlier versions, index terms, vectors, cached embeddings, logged queries and what hooks left
+to be captured go; then the engine's own files are cleaned; while a reader holds old pages, that part is pending.
+Tombstones without words keep a later import or sync from bringing anything back.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +17,7 @@ from recollect.store import Operation, SourceFile, Store
 from recollect.text.tokens import terms
 from recollect.types import STATES, Filter, Note, Session, Turn
 from recollect.upkeep.pending import finish
+from recollect.upkeep.spooled import Choice, Spooled, remove, spooled
 from recollect.values import value
 from recollect.write import Limits
 
@@ -75,14 +76,23 @@ def forget(
         found = find(store, spaces, wish)
         words = _words(store, spaces, found)
         held = backup.holding(settings, [note.uid for note in found.notes], _session_uids(found))
+        waiting = spooled(store, settings, spaces, _choice(wish, found))
     if dry_run:
-        return _receipt(found, _counted(found), False, (), held, settings, op, dry_run=True)
+        counts = _counted(found) | {"waiting captures": len(waiting.files)}
+        return _receipt(found, counts, False, (), held, settings, op, waiting, dry_run=True)
     lines = _logged(store, spaces, found)
     removed = _remove(store, spaces, wish, found, op, limits)
     removed["daily log lines"] = dailylog.strike(settings.home, lines, wish.query)
+    removed["waiting captures"] = remove(waiting.files)
     pending = finish(store, due=bool(found), wait=True)
     leftovers = tuple(store.leftover_terms(words))
-    return _receipt(found, removed, pending, leftovers, held, settings, op)
+    return _receipt(found, removed, pending, leftovers, held, settings, op, waiting)
+
+
+def _choice(wish: Wish, found: Found) -> Choice:
+    """The same for what hooks left to be captured."""
+    everything = wish == Wish(since_ms=wish.since_ms)
+    return Choice(found.sessions, wish.sources, wish.query, wish.since_ms, everything)
 
 
 def erase(
@@ -248,7 +258,7 @@ def _counted(found: Found) -> dict[str, int]:
 
 def _receipt(
     found: Found, removed: Mapping[str, int], pending: bool, leftovers: tuple[str, ...], backups: Sequence[str],
-    settings: Settings, op: Operation, dry_run: bool = False,
+    settings: Settings, op: Operation, waiting: Spooled, dry_run: bool = False,
 ) -> Receipt:  # fmt: skip
     remarks = []
     if pending:
@@ -257,6 +267,12 @@ def _receipt(
         )
     if backups:
         remarks.append("older backups still hold it; delete them if it must be gone from there too")
+    if waiting.elsewhere:
+        remarks.append(f"{waiting.elsewhere} waiting captures of other spaces have the words too: use --space all")
+    remarks += [
+        f"{path} has the words and waits to be read: index it and forget again, or delete it"
+        for path in waiting.transcripts
+    ]
     if settings.store.startswith(("postgresql:", "postgres:")):
         remarks.append("the server keeps removed rows in its own files and log until it has reused them")
     return Receipt(

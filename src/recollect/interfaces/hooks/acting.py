@@ -129,6 +129,9 @@ def _capture_if_small(event: Happening) -> None:
 def capture(event: Happening) -> None:
     """Stores what is new; for the end of a session also its summary."""
     with _memory(event, create=True) as memory:
+        if event.key and memory.was_forgotten(event.key, agent=event.agent):
+            status.note(event.agent, event=event.event)  # what was forgotten is not brought back
+            return
         if event.event in LEARNED:
             learn(memory, event)
         elif event.event == "tool":

@@ -5,7 +5,6 @@ for one event only. What a tool was given and what it said is never kept, only t
 """
 
 import contextlib
-import hashlib
 import json
 import time
 from dataclasses import replace
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 from recollect.config import load_settings
 from recollect.errors import RecollectError
 from recollect.files import make_private_folder, write_private
-from recollect.interfaces.hooks import status
 from recollect.interfaces.hooks.adapters import LEARNED, Happening
 from recollect.interfaces.hooks.narrowing import note_call
 
@@ -100,5 +98,6 @@ def asked_last(event: Happening) -> str:
 
 
 def _file(event: Happening) -> Path:
-    name = hashlib.sha256(f"{event.agent} {event.key}".encode()).hexdigest()[:24]
-    return status.folder() / "asked" / f"{name}.json"
+    from recollect.upkeep.spooled import request_file
+
+    return request_file(load_settings().home, event.agent, event.key)

@@ -28,8 +28,7 @@ _TURN_INSERT = (
 class SessionTables(Engine):
     def put_session(self, op: Operation, space: int, session: Session) -> Session:
         with self.transaction([space]):
-            tomb = audit.content_hash(f"{session.agent}\n{session.key}")
-            if self._rows("select 1 from tombstones where space = ? and what = 'session' and value = ?", (space, tomb)):
+            if self.forgotten_session(space, session.agent, session.key):
                 raise Conflict(
                     "this session was forgotten", hint="a forgotten session is not brought back; use a new key"
                 )
@@ -48,6 +47,9 @@ class SessionTables(Engine):
             else:
                 self._make_session(op, space, session)
         return self.sessions([space], uid=uid)[0]
+
+    def forgotten_session(self, space: int, agent: str, key: str) -> bool:
+        return bool(self._buried(space, "session", [f"{agent}\n{key}"]))
 
     def _make_session(self, op: Operation, space: int, session: Session) -> None:
         (session_id,) = self._next_ids("sessions", 1)

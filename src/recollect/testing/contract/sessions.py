@@ -103,4 +103,7 @@ class SessionRules(Rules):
         with pytest.raises(Conflict):
             room.store.put_session(operation(), room.id, replace(session, uid="new"))
         assert room.session("another").key == "another"
+        assert room.store.forgotten_session(room.id, session.agent, "secret")
+        assert not room.store.forgotten_session(room.id, session.agent, "another")
+        assert not room.store.forgotten_session(room.id, "someone else", "secret")
         assert audit.broken_at(room.store.events([room.id])) is None
