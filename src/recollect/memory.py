@@ -429,10 +429,7 @@ class Memory:
         from recollect import conversation
 
         op = self._operation("session")
-        begun = conversation.start(self._store, self._writable().id, op, key, agent or self.actor, title, source)
-        if begun.started_ms == op.at_ms and not begun.turns:  # a new one takes over what the last one left at hand
-            self.scratchpad.of(begun).restore()
-        return begun
+        return conversation.start(self._store, self._writable().id, op, key, agent or self.actor, title, source)
 
     def was_forgotten(self, key: str, *, agent: str = "") -> bool:
         """Whether the session of (agent, key) was forgotten in this space, and is therefore not to be brought back."""
