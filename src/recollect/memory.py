@@ -37,6 +37,7 @@ from recollect.types import (
     Space,
     Turn,
 )
+from recollect.values import making_many, widened
 from recollect.write import Limits, change, model_input, prepare, revise
 
 if TYPE_CHECKING:
@@ -150,12 +151,13 @@ class Memory:
         given = [draft if isinstance(draft, Draft) else Draft(draft) for draft in drafts]
         op = self._operation("add")
         space = self._writable()
-        prepared = [prepare(draft, space.name, self._limits, op.at_ms, allow_secrets) for draft in given]
-        changes = [
-            change(item.note, 0, self._limits, rechunk=True, vector=draft.vector, words=item.words)
-            for item, draft in zip(prepared, given, strict=True)
-        ]
-        added = self._added(op, space, prepared, self._store.apply(op, space.id, changes))
+        with making_many(len(given)):
+            prepared = [prepare(draft, space.name, self._limits, op.at_ms, allow_secrets) for draft in given]
+            changes = [
+                change(item.note, 0, self._limits, rechunk=True, vector=draft.vector, words=item.words)
+                for item, draft in zip(prepared, given, strict=True)
+            ]
+            added = self._added(op, space, prepared, self._store.apply(op, space.id, changes))
         return self._logged(added) if self.settings.daily_log else added
 
     def capture(self, output: str, *, agent: str = "", session: str | None = None) -> Sequence[Added]:
@@ -184,10 +186,11 @@ class Memory:
         for item, done in zip(prepared, applied, strict=True):
             note = found.get(done.id) or item.note
             notice = f"redacted: {', '.join(item.redacted)}" if item.redacted else ""
-            fields = dict(vars(note))
-            fields["id"] = done.id
             answer.append(
-                Added(**fields, created=not done.duplicate, duplicate=done.duplicate, notice=notice, operation=op.id)
+                widened(
+                    note, Added, id=done.id, created=not done.duplicate, duplicate=done.duplicate, notice=notice,
+                    operation=op.id,
+                )  # fmt: skip
             )
         return answer
 

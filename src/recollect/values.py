@@ -6,10 +6,14 @@ command-line call would pay that for every class, used or not. Making one costs 
 constructor that fills the instance in one step, and takes the other methods from one shared place.
 """
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
 from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
+MANY = 1000
 
 
 class _Frozen:
@@ -41,6 +45,27 @@ def value(cls: type[T]) -> type[T]:
         setattr(made, name, _Frozen.__dict__[name])
     made.__init__ = _constructor(made)  # type: ignore[method-assign]
     return made
+
+
+def widened(original: Any, cls: type[T], **more: Any) -> T:
+    """The fields of a value and some more, as a value of a class that has them all."""
+    made = cls.__new__(cls)
+    made.__dict__.update(original.__dict__, **more)
+    return made
+
+
+@contextmanager
+def making_many(count: int) -> Iterator[None]:
+    """While thousands of values are made, which never refer to one another in a circle, nobody looks for circles: the
+    collector would walk over all of them again and again, a tenth of the time."""
+    pause = count >= MANY and gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
 
 
 def _constructor(cls: type[Any]) -> Any:

@@ -61,7 +61,8 @@ def prepare(draft: Draft, space: str, limits: Limits, now_ms: int, allow_secrets
     check_ranges(draft.importance, draft.confidence)
     words = terms(content)
     kind = draft.kind or kind_of(words)
-    check_choice("kind", kind, (*KINDS, *limits.kinds))
+    if kind not in KINDS:
+        check_choice("kind", kind, (*KINDS, *limits.kinds))
     check_choice("origin", draft.origin, ORIGINS)
     check_choice("tier", draft.tier, TIERS)
     note = Note(
@@ -121,7 +122,7 @@ def change(
     """The note as a change for the store, with a fresh salt and its digest."""
     salt = audit.new_salt()
     pieces = chunks_of(note, limits, vector, words) if rechunk and is_searchable(note) else None
-    digest = audit.digest(salt, audit.encode(audit.image(note)))
+    digest = audit.digest(salt, audit.encoded(note))
     return Change(note, expected_rev, salt, digest, pieces, to_space)
 
 
@@ -137,7 +138,9 @@ def chunks_of(
         vector = words = None
     fine = _fine(note, title, limits)
     return tuple(
-        _slice(piece, title, context_terms, words if at == 0 else None, vector if at == 0 else None)
+        _slice(
+            piece, title, context_terms, note.content_hash, words if at == 0 else None, vector if at == 0 else None
+        )
         for at, piece in enumerate((*pieces, *fine))
     )
 
@@ -174,14 +177,14 @@ def _word_pieces(text: str) -> int:
 
 
 def _slice(
-    piece: Piece, title: str, context_terms: str, words: Sequence[str] | None, vector: bytes | None
+    piece: Piece, title: str, context_terms: str, known: str, words: Sequence[str] | None, vector: bytes | None
 ) -> ChunkDraft:
-    """`words` are the terms of the piece, where they are known already."""
+    """`words` are the terms of the piece, where they are known already, and then `known` is its hash."""
     text = embedded_text(title, piece.text)
     return ChunkDraft(
         content=piece.text, terms=" ".join(words if words is not None and not title else terms(text)), context=title,
         context_terms=context_terms, start_line=piece.start_line, end_line=piece.end_line, vector=vector,
-        hash=audit.content_hash(text),
+        hash=audit.content_hash(text) if words is None or title else known,
     )  # fmt: skip
 
 
@@ -204,7 +207,7 @@ class Boundary:
         if not value:
             return value
         check(value, what)
-        if len(value) > max_bytes or len(value.encode()) > max_bytes:
+        if len(value) * 4 > max_bytes and len(value.encode()) > max_bytes:
             raise InvalidInput(
                 f"{what} has {len(value.encode()):,} bytes; the limit is {max_bytes:,}",
                 hint="split it, or index it as a file; `max_note_bytes` in the settings moves the limit",
@@ -220,10 +223,14 @@ class Boundary:
 
     def links(self, links: Sequence[Link]) -> tuple[Link, ...]:
         """Each once, in a fixed order, so that the same links always give the same image."""
+        if not links:
+            return ()
         cleaned = {Link(self.text(link.to, "a link", 1000), self.text(link.kind, "a link", 1000)) for link in links}
         return tuple(sorted(cleaned, key=lambda link: (link.to, link.kind)))
 
     def tags(self, tags: Sequence[str]) -> tuple[str, ...]:
+        if not tags:
+            return ()
         if isinstance(tags, str):
             raise InvalidInput("tags are a list, not one string", hint='give ["a", "b"]')
         if len(tags) > self._limits.max_tags:

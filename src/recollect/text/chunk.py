@@ -61,7 +61,8 @@ class ModelInput:
     def share(self, text: str) -> float:
         """How much of the text the model reads; 1 is all of it."""
         # A token is at least a character, or one of the four that a character may be taken apart into.
-        if (len(self.lead) + len(text)) * (1 if text.isascii() and self.lead.isascii() else 4) <= self.most:
+        visible = len(self.lead) + len(text) - text.count(" ")
+        if visible * (1 if text.isascii() and self.lead.isascii() else 4) <= self.most:
             return 1.0
         room = self.most - (self.count(self.lead) if self.lead else 0)
         return min(1.0, max(room, 1) / max(self.count(text), 1))

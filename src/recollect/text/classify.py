@@ -20,6 +20,7 @@ _KINDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("discovery", frozenset({"found", "discov", "discoveri", "learn", "learnt"})),
     ("change", frozenset({"chang", "updat", "modifi"})),
 )
+_TELLING = frozenset().union(*(words for _, words in _KINDS))
 DEFAULT_KIND = "observation"
 
 _LINE_MARKERS = re.compile(r"^\s*(?:(?:>|#{1,6}(?=\s)|[-*+](?=\s)|\d{1,3}[.)](?=\s)|\[[ xX]\](?=\s))\s*)+")
@@ -37,7 +38,9 @@ def classify(text: str) -> str:
 
 def kind_of(found: Iterable[str]) -> str:
     """The same for a text whose terms are already known."""
-    seen = set(found)
+    seen = _TELLING.intersection(found)
+    if not seen:
+        return DEFAULT_KIND
     for kind, words in _KINDS:
         if not words.isdisjoint(seen):
             return kind
@@ -55,7 +58,7 @@ def title_of(text: str, limit: int = 80) -> str:
         if _NO_TITLE.match(plain):
             continue
         bare = _unmarked(plain)
-        if any(char.isalnum() for char in bare):
+        if bare[0].isalnum() or any(char.isalnum() for char in bare):
             return _cut(bare, limit)
     return _cut(fallback, limit) or ("untitled" if text else "")
 
@@ -63,13 +66,15 @@ def title_of(text: str, limit: int = 80) -> str:
 def _collapsed(line: str) -> str:
     """One line without control and invisible characters, its spaces made single."""
     if line.isprintable():
+        if "  " not in line:
+            return line.strip()
         return " ".join(line.split())
     seen = (char if unicodedata.category(char) not in ("Cc", "Cs") else " " for char in line)
     return " ".join("".join(seen).split())
 
 
 def _unmarked(line: str) -> str:
-    bare = _LINE_MARKERS.sub("", line)
+    bare = line if line[0].isalpha() else _LINE_MARKERS.sub("", line)
     if "](" in bare:
         bare = _LINK.sub(r"\1", bare)
     if "*" in bare or "`" in bare or "~" in bare:

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from functools import cache
 from typing import Any
 
-from recollect.text.secret_signs import has_long_word, has_sign
+from recollect.text.secret_signs import LONG, suspicious
 from recollect.values import value
 
 PRIVATE = "[private]"
@@ -54,6 +54,8 @@ def strip_private(text: str) -> str:
 
 def redact(text: str) -> Redaction:
     """`text` with every secret replaced by `[redacted:<kind>]`."""
+    if not suspicious(text.split()):
+        return Redaction(text)
     found: dict[str, None] = {}
     for _ in range(_ROUNDS):
         spans = _secrets(text)
@@ -66,13 +68,10 @@ def redact(text: str) -> Redaction:
 
 def _secrets(text: str) -> list[tuple[int, int, str]]:
     """Byte spans of the secrets in `text`, in order, none overlapping another."""
-    lowered = text.lower()
-    long = has_long_word(text)
-    if not long and not has_sign(lowered):
-        return []
     from recollect.text.secret_rules import BY_MARKER, RULES, SHORT_BY_MARKER
 
-    groups = BY_MARKER if long else SHORT_BY_MARKER
+    lowered = text.lower()
+    groups = BY_MARKER if max(map(len, text.split()), default=0) >= LONG else SHORT_BY_MARKER
     suspects = [
         numbers for rare, markers in groups if rare in lowered for marker, numbers in markers if marker in lowered
     ]

@@ -15,12 +15,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 TOKENIZER_VERSION = 1
 MAX_TERM = 64
 MAX_QUERY_CHARS = 1 << 16
+_MEMO_WORDS = 1 << 15
 _MEMO_LENGTH = 128  # longer pieces are analysed each time: the memo must not hold megabytes
 
 _FOLDABLE = "0-9A-Za-z\u00aa-\u052f\u1c80-\u1c8f\u1d00-\u1dbf\u1e00-\u1fff\u2c60-\u2c7f\ua640-\ua7ff"
@@ -83,14 +84,26 @@ def _wide() -> _Wide:
 
 def terms(text: str) -> list[str]:
     """Index terms of `text` in order, with repetitions. Visible text always yields at least one."""
-    out: list[str] = []
-    if text.isascii():
-        for piece in _ASCII_CHUNK.findall(text):
-            out.extend(_chunk_terms(piece) if len(piece) <= _MEMO_LENGTH else _chunk_terms.__wrapped__(piece))
+    if text.isascii():  # no chunk reaches over white space, so each word is looked up as it stands
+        out = list(chain.from_iterable(map(_memo.__getitem__, text.split())))
     else:
-        for piece in _pieces(text):
-            out.extend(_any_terms(piece, False))
+        out = list(chain.from_iterable(_any_terms(piece, False) for piece in _pieces(text)))
     return out or _symbols(text)
+
+
+class _Memo(dict[str, tuple[str, ...]]):
+    """The terms of plain ASCII words seen before, punctuation and all; a long word is analysed each time."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        found = tuple(chain.from_iterable(_any_terms(piece, False) for piece in _ASCII_CHUNK.findall(word)))
+        if len(word) <= _MEMO_LENGTH:
+            if len(self) >= _MEMO_WORDS:
+                self.clear()
+            self[word] = found
+        return found
+
+
+_memo = _Memo()
 
 
 def query_terms(text: str, limit: int = 64) -> list[str]:
@@ -153,9 +166,9 @@ def _stable(code: int) -> bool:
 
 
 def _any_terms(piece: str, query: bool) -> tuple[str, ...]:
-    if len(piece) > _MEMO_LENGTH:
-        return _run_terms.__wrapped__(piece, query)
-    return _chunk_terms(piece) if piece.isascii() else _run_terms(piece, query)
+    if piece.isascii():
+        return _chunk_terms(piece) if len(piece) <= _MEMO_LENGTH else _chunk_terms.__wrapped__(piece)
+    return _run_terms(piece, query) if len(piece) <= _MEMO_LENGTH else _run_terms.__wrapped__(piece, query)
 
 
 @lru_cache(maxsize=1 << 15)

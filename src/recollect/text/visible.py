@@ -29,6 +29,8 @@ def check(text: str, what: str) -> None:
         raise InvalidInput(
             f"{what} contains a NUL character", hint="Remove the NUL bytes; they often mean binary data."
         )
+    if text.isascii():
+        return
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

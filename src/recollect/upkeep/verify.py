@@ -111,7 +111,7 @@ def _notes(store: Store, chain: Chain) -> int:
         for note, salt in page:
             expected = chain.there.pop((note.space, note.uid), None)
             if expected not in (None, note.rev) or not chain.speaks_of(
-                note.uid, note.rev, salt, audit.encode(audit.image(note))
+                note.uid, note.rev, salt, audit.encoded(note)
             ):
                 chain.problems.append(f"note {note.id} is not what its newest event speaks of")
         count, last = count + len(page), page[-1][0].id

@@ -104,12 +104,18 @@ class Chains:
         self._new: list[Row] = []
 
     def append(self, space: int, uid: str, rev: int, digest: str, verb: str | None = None) -> None:
+        self.extend(space, [(uid, rev, digest)], verb)
+
+    def extend(self, space: int, changes: Sequence[tuple[str, int, str]], verb: str | None = None) -> None:
+        """An event for each (uid, revision, digest)."""
         seq, head = self._heads[space]
-        op = self._op
-        verb = verb or op.verb
-        mark = audit.chain(head, seq + 1, op.id, verb, uid, rev, op.actor, op.at_ms, digest)
-        self._new.append((space, seq + 1, op.id, verb, uid, rev, op.actor, op.at_ms, digest, mark))
-        self._heads[space] = (seq + 1, mark)
+        op, chain, new = self._op, audit.chain, self._new
+        operation, actor, at_ms, verb = op.id, op.actor, op.at_ms, verb or op.verb
+        for uid, rev, digest in changes:
+            seq += 1
+            head = chain(head, seq, operation, verb, uid, rev, actor, at_ms, digest)
+            new.append((space, seq, operation, verb, uid, rev, actor, at_ms, digest, head))
+        self._heads[space] = (seq, head)
 
     def write(self) -> None:
         if not self._new:

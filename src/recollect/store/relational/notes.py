@@ -22,6 +22,7 @@ from recollect.store.relational.rows import (
     note_values,
 )
 from recollect.types import Link, Note
+from recollect.values import making_many
 
 _COLUMNS = NOTE_COLUMNS[1:]
 _INSERT = f"insert into notes (id, space, {', '.join(_COLUMNS)}, salt) values ({', '.join('?' * (len(_COLUMNS) + 3))})"
@@ -39,7 +40,7 @@ _HINT_AGAIN = "read the note again and repeat the change on its new revision"
 class NoteTables(Engine):
     def apply(self, op: Operation, space: int, changes: Sequence[Change]) -> list[Applied]:
         spaces = {space, *(change.to_space for change in changes if change.to_space is not None)}
-        with self.transaction(sorted(spaces)):
+        with making_many(len(changes)), self.transaction(sorted(spaces)):
             chains = Chains(self, op, sorted(spaces))
             batch = _Batch(self, space, self._live_texts(space, changes))
             done = [
@@ -72,7 +73,7 @@ class NoteTables(Engine):
         if claims_text(note):
             self._refuse_second(home, note, before.id)
         moved_from = space if home != space else None
-        image = audit.encode(audit.image(before))
+        image = audit.encoded(before)
         values = list(note_values(note))
         values[_COLUMNS.index("rev")] = rev
         self._rows(_UPDATE, (home, *values, change.salt, space, before.id))
@@ -286,15 +287,18 @@ class _Batch:
 
     def insert(self, change: Change) -> Applied:
         note = change.note
-        if claims_text(note):
-            twin = self._live.get(note.content_hash)
-            if twin is not None:
-                return twin
+        if not claims_text(note):
+            return self._insert(change)
+        twin = self._live.get(note.content_hash)
+        if twin is None:
+            self._live[note.content_hash] = twin = self._insert(change)
+            return twin
+        return twin if twin.duplicate else Applied(twin.id, twin.uid, twin.rev, duplicate=True)
+
+    def _insert(self, change: Change) -> Applied:
         note_id = self._next_id()
         self._new.append((note_id, change))
-        if claims_text(note):
-            self._live[note.content_hash] = Applied(note_id, note.uid, 1, duplicate=True)
-        return Applied(note_id, note.uid, 1)
+        return Applied(note_id, change.note.uid, 1)
 
     def changed(self, before: Note, after: Note | None, rev: int) -> None:
         """A later insert of the same call sees what an earlier change did to the texts of this space."""
@@ -306,7 +310,7 @@ class _Batch:
     def _next_id(self) -> int:
         found: int | None = next(self._ids, None)
         if found is None:
-            self._ids = iter(self._engine._next_ids("notes", 1 if not self._new else 64))
+            self._ids = iter(self._engine._next_ids("notes", 1 if not self._new else 256))
             found = next(self._ids)
         return found
 
@@ -321,5 +325,4 @@ class _Batch:
         engine._insert_chunks(
             space, [_owner(space, i, c.note, c) for i, c in self._new if c.chunks and is_searchable(c.note)]
         )
-        for _, change in self._new:
-            chains.append(space, change.note.uid, 1, change.digest)
+        chains.extend(space, [(change.note.uid, 1, change.digest) for _, change in self._new])
