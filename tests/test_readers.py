@@ -436,3 +436,14 @@ def test_the_protocol_is_what_readers_are() -> None:
 
     readers: tuple[TranscriptReader, ...] = transcript_readers()
     assert all(reader.name for reader in readers)
+
+
+@pytest.mark.parametrize("ending", [".1", ".2.gz", ".reset.2026-03-01"])
+@pytest.mark.parametrize("place", ["chat.jsonl", "agent-a1.jsonl"])
+def test_a_file_that_was_rotated_away_tells_of_the_same_session(place: str, ending: str, tmp_path: Path) -> None:
+    records = claude(TALK) if place.startswith("agent") else [{"role": "user", "content": "hello"}]
+    for record in records:
+        record.pop("sessionId", None)
+    before = heads(put(tmp_path, place, as_lines(records)))
+    content = gzip.compress(as_lines(records)) if ending.endswith("gz") else as_lines(records)
+    assert [head.key for head in heads(put(tmp_path, place + ending, content))] == [head.key for head in before]

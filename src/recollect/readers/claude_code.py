@@ -33,7 +33,7 @@ _BOOKKEEPING = frozenset({
 })  # fmt: skip
 _LONG_FIRST_LINE = re.compile(rb'"(sessionId|parentUuid)"')
 _EXPORT = re.compile(rb'^\s*{\s*"loglines"\s*:')
-_AGENT_FILE = re.compile(r"(agent-[A-Za-z0-9_-]+)\.jsonl")
+_AGENT_FILE = re.compile(r"(agent-[A-Za-z0-9_-]+)\.jsonl(?:[.~].*)?")
 
 
 class ClaudeCodeReader(LineReader):

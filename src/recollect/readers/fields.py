@@ -12,6 +12,7 @@ from typing import Any
 from recollect.readers.clean import spoken_by_agent, spoken_by_user
 from recollect.readers.contract import Said
 
+_ROTATED = re.compile(r"(\.(?:jsonl|ndjson|json))[.~].*$")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _LATEST_MS = 253_402_300_799_999  # the last millisecond of the year 9999
@@ -100,12 +101,16 @@ def said(role: str, record: str, text: str, at_ms: int, line: int | None) -> Sai
 
 
 def key_from(path: Path) -> str:
-    """A session's key when the format gives none: the UUID in the file's name, else name and place together."""
+    """A session's key when the format gives none: the UUID in the file's name, else name and place together.
+
+    A file that was rotated away (`chat.jsonl.1`) or packed has the key that it had before.
+    """
     match = _UUID.search(path.name)
     if match:
         return match[0].lower()
     name = path.name.split(".", 1)[0] or path.name
-    return f"{name[:80]}-{hashlib.sha256(str(path.absolute()).encode('utf-8', 'replace')).hexdigest()[:12]}"
+    first = path.absolute().with_name(_ROTATED.sub(r"\1", path.name))
+    return f"{name[:80]}-{hashlib.sha256(str(first).encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
 def modified_ms(path: Path) -> int:
