@@ -3,7 +3,6 @@
 import itertools
 import random
 import shutil
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from faults import SIZES
 from faults.cleaner import clean
 from faults.model import SPACE
-from faults.processes import Victim, ended
+from faults.processes import Patience, Victim, ended
 from recollect import Draft, Memory
 from recollect.types import STATES
 
@@ -31,7 +30,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_killed_cleanup_leaves_before_or_after_and_nothing_between(template: Path, tmp_path: Path) -> None:
-    dice = random.Random(5)
+    patience = Patience(0.12, random.Random(5))
     outcomes: Counter[str] = Counter()
     for number in itertools.count():
         stores = [tmp_path / f"{number}-{one}" / "memory.db" for one in range(AT_ONCE)]
@@ -44,18 +43,19 @@ def test_a_killed_cleanup_leaves_before_or_after_and_nothing_between(template: P
             assert [victim.hear() for victim in victims] == ["ready"] * AT_ONCE
             for victim in victims:
                 victim.tell("go")
-                time.sleep(dice.uniform(0.0, 0.12))
+                patience.wait()
                 victim.kill()
             said = [list(iter(victim.hear, None)) for victim in victims]
         for store, words in zip(stores, said, strict=True):
             found = _judge(store)
             assert found == "after" or "done" not in words
             outcomes[found if words == ["begun"] else "not at work"] += 1
+            patience.learn(found == "after")
             shutil.rmtree(store.parent)
         if outcomes["before"] + outcomes["after"] >= SIZES.cleanup_kills:
             break
     print(f"killed while cleaning up: {dict(outcomes)}")
-    assert min(outcomes["before"], outcomes["after"]) > SIZES.cleanup_kills // 20
+    assert min(outcomes["before"], outcomes["after"]) > SIZES.cleanup_kills // 50
 
 
 def _judge(store: Path) -> str:

@@ -3,7 +3,6 @@
 import itertools
 import random
 import shutil
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 
 from faults import SIZES
 from faults.model import SPACE
-from faults.processes import Victim, ended
+from faults.processes import Patience, Victim, ended
 from faults.upgrader import NEWEST, STEPS, upgrade
 from recollect import Memory
 from recollect.store import SCHEMA_VERSION
@@ -32,7 +31,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_killed_upgrade_leaves_the_old_store_or_the_new_one(template: Path, tmp_path: Path) -> None:
-    dice = random.Random(3)
+    patience = Patience(0.03, random.Random(3))
     outcomes: Counter[str] = Counter()
     with Memory(template, space=SPACE) as memory:
         before = list(memory.export())
@@ -46,19 +45,20 @@ def test_a_killed_upgrade_leaves_the_old_store_or_the_new_one(template: Path, tm
             assert [victim.hear() for victim in victims] == ["ready"] * AT_ONCE
             for victim in victims:
                 victim.tell("go")
-                time.sleep(dice.uniform(0.0, 0.03))
+                patience.wait()
                 victim.kill()
             said = [list(iter(victim.hear, None)) for victim in victims]
         for store, words in zip(stores, said, strict=True):
             found = _judge(store, before)
             assert found == "new" or "done" not in words
             outcomes[found if words == ["begun"] else "not at work"] += 1
+            patience.learn(found == "new")
             for path in tmp_path.glob(f"{store.name}*"):
                 path.unlink()
         if outcomes["old"] + outcomes["new"] >= SIZES.upgrade_kills:
             break
     print(f"killed while upgrading: {dict(outcomes)}")
-    assert outcomes["old"] > SIZES.upgrade_kills // 20
+    assert min(outcomes["old"], outcomes["new"]) > SIZES.upgrade_kills // 50
 
 
 def _judge(store: Path, before: list[dict[str, object]]) -> str:

@@ -7,6 +7,7 @@ forked from a process that has everything loaded and never opened a store.
 import contextlib
 import multiprocessing
 import os
+import random
 import subprocess
 import sys
 import time
@@ -123,3 +124,17 @@ class Victim:
     def communicate(self) -> None:
         self.wait()
         self._line.close()
+
+
+class Patience:
+    """How long to let a victim work: so that about a third are killed too late, however busy the machine is."""
+
+    def __init__(self, seconds: float, dice: random.Random) -> None:
+        self._seconds = seconds
+        self._dice = dice
+
+    def wait(self) -> None:
+        time.sleep(self._dice.uniform(0.0, self._seconds))
+
+    def learn(self, too_late: bool) -> None:
+        self._seconds *= 0.9 if too_late else 1.05
