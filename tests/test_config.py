@@ -54,6 +54,9 @@ OTHER_VALUES = {
     "history_days": ("90", "90", 90),
     "auto_backups": ("0", "0", 0),
     "audit_key_file": ("/media/key", '"/media/key"', "/media/key"),
+    "forgetting": ("seed", '"seed"', "seed"),
+    "scratchpad_tokens": ("900", "900", 900),
+    "scratchpad_minutes": ("15", "15", 15),
     "log_level": ("debug", '"debug"', "debug"),
 }
 

@@ -273,7 +273,7 @@ def test_what_is_of_the_time_meant_comes_first() -> None:
 
 def test_boosts_are_neutral_when_off_and_decide_only_between_near_equals() -> None:
     plain = note(1, "zebra", 0.5, created_ms=NOW - 400 * DAY)
-    for better in ({"importance": 10}, {"strength": 2.0}, {"created_ms": NOW}):
+    for better in ({"importance": 10}, {"standing": 1.0}, {"created_ms": NOW}):
         pool = [plain, replace(plain, chunk=2, owner=("note", 2), uid="zzz", **better)]
         asking = ask("zebra", now_ms=NOW)
         off = rank(asking, pool, boosts=OFF)

@@ -21,6 +21,8 @@ TESTED: set[str] = set()
 ELSEWHERE = {
     "tool_learning": "test_tools.py", "max_notes": "test_cleanup.py", "max_bytes": "test_cleanup.py",
     "evicted_grace_days": "test_cleanup.py", "auto_backups": "test_cleanup.py", "audit_key_file": "test_verify.py",
+    "forgetting": "test_tiers.py", "scratchpad_tokens": "test_scratchpad.py",
+    "scratchpad_minutes": "test_scratchpad.py",
 }  # fmt: skip
 Test = TypeVar("Test", bound=Callable[..., None])
 

@@ -54,6 +54,9 @@ DOCS: Mapping[str, str] = MappingProxyType(
         "history_days": "How long earlier versions and events are kept; a note's newest 20 versions always are.",
         "auto_backups": "How many copies made before bulk changes are kept; 0 makes none.",
         "audit_key_file": "File with a key that seals the chain of events; kept away from the store. Empty means none.",
+        "forgetting": "How fast what nobody reads fades: days (half in 30 days), seed (to a tenth in 23 hours) or off.",
+        "scratchpad_tokens": "Most tokens on one session's scratchpad; beyond that the least important become notes.",
+        "scratchpad_minutes": "How long something stays on the scratchpad unless told otherwise; 0 is for good.",
         "log_level": "Least serious message that is logged.",
     }
 )
@@ -63,6 +66,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "search_fusion": ("default", "rrf", "weighted"),
         "durability": ("full", "normal"),
         "tool_learning": ("on", "hashed", "off"),
+        "forgetting": ("days", "seed", "off"),
         "log_level": ("debug", "info", "warning", "error"),
     }
 )
@@ -87,6 +91,8 @@ BOUNDS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "sync_interval_seconds": (0, 86_400),
         "history_days": (1, 36_500),
         "auto_backups": (0, 1000),
+        "scratchpad_tokens": (1, 1_000_000),
+        "scratchpad_minutes": (0, 5_256_000),
     }
 )
 
@@ -133,6 +139,9 @@ class Settings:
     sync_interval_seconds: int = 300
     auto_backups: int = 3
     audit_key_file: str = ""
+    forgetting: str = "days"
+    scratchpad_tokens: int = 4000
+    scratchpad_minutes: int = 60
     log_level: str = "warning"
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 

@@ -69,7 +69,7 @@ class Context:
 
 def compile_context(
     memory: Reading, query: str | None, budget_tokens: int, *, sections: Sequence[str] = (),
-    min_score: float = RELEVANT, include_untrusted: bool = False, except_session: str = "",
+    min_score: float = RELEVANT, include_untrusted: bool = False, except_session: str = "", session: str = "",
 ) -> Context:  # fmt: skip
     """The context for a query, or for a fresh start without one; `sections` narrows it to some of them."""
     if not isinstance(budget_tokens, int) or budget_tokens < LEAST_BUDGET:
@@ -81,7 +81,7 @@ def compile_context(
     for name in sections:
         if name not in known:
             raise InvalidInput(f"there is no section {name[:40]!r}", hint=f"one of: {', '.join(known)}")
-    gathering = _Gathering(memory, query, min_score, include_untrusted, except_session)
+    gathering = _Gathering(memory, query, min_score, include_untrusted, except_session, session)
     found = {name: gathering.section(name) for name in (sections or known)}
     chosen, left_out = select(found, budget_tokens - _frame_tokens())
     text = render(chosen)
@@ -157,13 +157,15 @@ class _Gathering:
     """The candidates of every section, best first."""
 
     def __init__(
-        self, memory: Reading, query: str | None, min_score: float, include_untrusted: bool, except_session: str
-    ) -> None:
+        self, memory: Reading, query: str | None, min_score: float, include_untrusted: bool, except_session: str,
+        session: str,
+    ) -> None:  # fmt: skip
         self._memory = memory
         self._query = (query or "").strip()
         self._min_score = min_score
         self._untrusted = include_untrusted
         self._except = except_session
+        self._session = session
         self.notices: list[str] = []
 
     def section(self, name: str) -> list[ContextItem]:
@@ -172,6 +174,8 @@ class _Gathering:
         if name == "last session":
             return [_costed(item) for item in self._last_session()]
         filters = _FILTERS.get(name, {})
+        if name == "scratchpad" and self._session:
+            filters = filters | {"session": self._session}
         why = {"scratchpad": "on the scratchpad", "pinned": "pinned", "decisions": "a decision"}.get(name, "recent")
         notes = self._memory.list(limit=_OF_EACH, trusted_only=not self._untrusted, **filters)
         if name in ("scratchpad", "pinned"):

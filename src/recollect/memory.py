@@ -19,6 +19,7 @@ from recollect.store import Operation, Use
 from recollect.store.opening import open_store
 from recollect.text.redact import clean
 from recollect.types import (
+    TIERS,
     UNFILED_SPACE,
     USER_SPACE,
     Added,
@@ -47,7 +48,9 @@ if TYPE_CHECKING:
     from recollect.context import Context
     from recollect.embed import Embedder
     from recollect.index import Indexed, Indexer, Progress
+    from recollect.scratchpad import Scratchpad
     from recollect.search import Searcher
+    from recollect.tiers import Matured
     from recollect.tools import ToolMemory
     from recollect.transfer import Imported
     from recollect.upkeep.cleanup import Cleaned
@@ -149,6 +152,8 @@ class Memory:
     def add_many(self, drafts: Iterable[Draft | str], *, allow_secrets: bool = False) -> Sequence[Added]:
         """Remembers many texts in one transaction: all of them or none."""
         given = [draft if isinstance(draft, Draft) else Draft(draft) for draft in drafts]
+        if any(draft.tier == "scratchpad" for draft in given):
+            raise InvalidInput("what is added is kept, and the scratchpad is not", hint="use scratchpad.put for that")
         op = self._operation("add")
         space = self._writable()
         with making_many(len(given)):
@@ -219,8 +224,15 @@ class Memory:
                     f"note {note.id} was not there then", hint=f"`recollect history {note.id}` shows its past"
                 )
             return self._verified(then)
-        self._store.record_use([Use(note.id, "get", self._clock())])
+        self._used([note.id], "get")
         return note
+
+    def _used(self, notes: Sequence[int], how: str) -> None:
+        """Counts accesses: a note that was read in full or told to an agent."""
+        from recollect.retention import RATES
+
+        at_ms = self._clock()
+        self._store.record_use([Use(note, how, at_ms) for note in notes], RATES[self.settings.forgetting])
 
     def _note(self, ref: Reference) -> Note:
         wanted = _note_ref(ref)
@@ -291,11 +303,16 @@ class Memory:
     def context(self, query: str | None = None, *, budget_tokens: int = 2000, **options: Any) -> "Context":
         """What an agent should know, within a budget: for a query, or at the start of a session without one.
 
-        Options: sections, min_score (of what counts as relevant), include_untrusted, except_session (a uid).
+        Options: sections, min_score (of what counts as relevant), include_untrusted, except_session (a uid), session
+        (whose scratchpad is told; without it every one in sight is).
         """
         from recollect.context import compile_context
 
-        return compile_context(self, query, budget_tokens, **options)
+        found = compile_context(self, query, budget_tokens, **options)
+        told = [int(item.id) for item in found.items if item.id.isdigit()]
+        if told:
+            self._used(told, "context")
+        return found
 
     def timeline(
         self, ref: Reference, *, before: int = 5, after: int = 5, notes_only: bool = False, **filters: Any
@@ -367,6 +384,31 @@ class Memory:
         uid = target.uid or self._note(to).uid
         return self._change(note, "unlink", {"links": tuple(x for x in note.links if x.to != uid)}, note.rev)
 
+    def promote(self, ref: Reference) -> Note:
+        """One tier up: from the scratchpad to an episodic note, from there to semantic; the same uid, pin and history.
+
+        If a live note has the text of a scratchpad item already, the answer is that note.
+        """
+        from recollect import tiers
+
+        note = self._note(ref)
+        return tiers.promote(self._store, self._space_id(note.space), note, self._operation("promote"), self._limits)
+
+    def demote(self, ref: Reference) -> Note:
+        """One tier down, from semantic to episodic."""
+        from recollect import tiers
+
+        note = self._note(ref)
+        return tiers.demote(self._store, self._space_id(note.space), note, self._operation("demote"), self._limits)
+
+    def mature(self, *, dry_run: bool = False) -> "Matured":
+        """Promotes what is read and retained, demotes what is doubted or superseded; clean-ups do so by themselves."""
+        from recollect import tiers
+        from recollect.retention import RATES
+
+        op, rate = self._operation("mature"), RATES[self.settings.forgetting]
+        return tiers.mature(self._store, self._visible(), op, rate, self._limits, dry_run)
+
     def undo(self, operation: str | None = None) -> Sequence[Note]:
         """Takes an operation back (without an id: the newest of this space); returns its notes as they are now."""
         from recollect.undo import NOT_UNDOABLE, undo
@@ -432,7 +474,10 @@ class Memory:
         from recollect import conversation
 
         op = self._operation("session")
-        return conversation.start(self._store, self._writable().id, op, key, agent or self.actor, title, source)
+        begun = conversation.start(self._store, self._writable().id, op, key, agent or self.actor, title, source)
+        if begun.started_ms == op.at_ms and not begun.turns:  # a new one takes over what the last one left at hand
+            self.scratchpad.of(begun).restore()
+        return begun
 
     def was_forgotten(self, key: str, *, agent: str = "") -> bool:
         """Whether the session of (agent, key) was forgotten in this space, and is therefore not to be brought back."""
@@ -590,6 +635,18 @@ class Memory:
         seen = self._visible()
         return (*seen, *(space.id for space in self._store.spaces() if space.merged_into in seen))
 
+    # -- the scratchpad -------------------------------------------------------------------------------------------
+
+    @property
+    def scratchpad(self) -> "Scratchpad":
+        """What an agent has at hand for a while; `scratchpad.of(session)` is that of one session."""
+        from recollect.scratchpad import Scratchpad
+
+        def space(make: bool) -> Space | None:
+            return self._writable() if make else placing.find(self._store, self._wish)
+
+        return Scratchpad(self._store, self.settings, self._limits, self._operation, space, self.actor)
+
     # -- spaces ---------------------------------------------------------------------------------------------------
 
     @property
@@ -629,7 +686,7 @@ class Memory:
         """Every note as plain values, oldest first; `import_notes` takes them back without loss."""
         from recollect import transfer
 
-        return transfer.export(self._store, self._filter(**{"states": transfer.EXPORTED, **filters}))
+        return transfer.export(self._store, self._filter(**{"states": transfer.EXPORTED, "tiers": TIERS, **filters}))
 
     def import_notes(
         self,

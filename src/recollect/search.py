@@ -13,6 +13,7 @@ from recollect.config import Settings
 from recollect.embedding import Embedding
 from recollect.errors import InvalidInput
 from recollect.ids import Ref
+from recollect.retention import RATES, retention, standing
 from recollect.showing import Shown
 from recollect.store import Store, Use
 from recollect.text.redact import clean
@@ -71,7 +72,7 @@ class Searcher:
             return Answer((), mode, query, ("nothing is remembered here yet",))
         pool, notices = self._pool(query[:MAX_QUERY], where, mode)
         rows = rank.rank(
-            pool.asking, _candidates(pool), mode=pool.mode, fusion=fusion,
+            pool.asking, _candidates(pool, self._standings(pool, where)), mode=pool.mode, fusion=fusion,
             weights=weights or (self._settings.weight_vector, self._settings.weight_keyword),
             boosts=None if boosts else rank.OFF, diversity=diversity, limit=limit,
         )  # fmt: skip
@@ -151,6 +152,20 @@ class Searcher:
         known = {chunk.id for chunk in found}
         return {chunk.id: chunk for chunk in near if chunk.id not in known}
 
+    def _standings(self, pool: _Pool, where: Filter) -> dict[int, float]:
+        """What use has made of the notes that were found; those that nobody ever read have none."""
+        rate = RATES[self._settings.forgetting]
+        found = sorted({chunk.owner_id for chunk in pool.chunks.values() if chunk.owner == "note"})
+        if not rate or not found:
+            return {}
+        return {
+            note: standing(
+                retention(one.strength, pool.asking.now_ms - one.last_access_ms, one.accesses, rate, one.pinned),
+                one.accesses,
+            )
+            for note, one in self._store.usage(found, where.spaces).items()
+        }
+
     def _owed(self, where: Filter, mode: str) -> int:
         return self.embedding.pending(where.spaces) if mode != "keyword" else 0
 
@@ -185,18 +200,22 @@ def _check(query: str, limit: int, mode: str, fusion: str, diversity: float) -> 
         raise InvalidInput(f"diversity {diversity} is not between 0 and 1", hint="0 is the default")
 
 
-def _candidates(pool: _Pool) -> list[rank.Candidate]:
+def _candidates(pool: _Pool, standings: dict[int, float]) -> list[rank.Candidate]:
     owners = {(chunk.owner, chunk.owner_id) for chunk in pool.chunks.values()}
     return [
-        _candidate(chunk, pool.cosines.get(chunk.id), (chunk.owner, chunk.owner_id) in owners)
+        _candidate(
+            chunk, pool.cosines.get(chunk.id), (chunk.owner, chunk.owner_id) in owners,
+            standings.get(chunk.owner_id, 0.0) if chunk.owner == "note" else 0.0,
+        )
         for chunk in (*pool.chunks.values(), *pool.around.values())
     ]
 
 
-def _candidate(chunk: Chunk, cosine: float | None, shown: bool) -> rank.Candidate:
+def _candidate(chunk: Chunk, cosine: float | None, shown: bool, standing: float) -> rank.Candidate:
     return rank.Candidate(
         chunk=chunk.id, owner=(chunk.owner, chunk.owner_id), terms=chunk.terms, context_terms=chunk.context_terms,
         cosine=cosine, created_ms=chunk.created_ms, uid=chunk.uid or f"{chunk.owner}{chunk.owner_id}",
         session=chunk.session, position=chunk.position, speaker=chunk.speaker,
         question=chunk.content.rstrip().endswith(("?", "？")), importance=chunk.importance, shown=shown,
+        standing=standing,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from recollect.write import Limits, change
 
 NOT_UNDOABLE = frozenset({"erase", "purge", "anchor", "trace", "turns", "session", "rename", "space"})
 BATCH = 500
-STORE_WIDE = frozenset({"evict", "expire"})  # a clean-up is of the whole store, and so is taking it back
+STORE_WIDE = frozenset({"evict", "expire", "mature"})  # a clean-up is of the whole store, and so is taking it back
 
 
 def undo(store: Store, operation: str, visible: Sequence[Space], op: Operation, limits: Limits) -> list[Note]:

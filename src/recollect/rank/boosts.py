@@ -21,10 +21,10 @@ class Boosts:
     recency: float = 0.02
     half_life_days: float = 30.0
     importance: float = 0.03
-    strength: float = 0.03
+    standing: float = 0.03
 
-    def of(self, age_ms: int, importance: int, strength: float) -> float:
-        return self.recent(age_ms) + self.important(importance) + self.strong(strength)
+    def of(self, age_ms: int, importance: int, standing: float) -> float:
+        return self.recent(age_ms) + self.important(importance) + self.known(standing)
 
     def recent(self, age_ms: int) -> float:
         if self.half_life_days <= 0:
@@ -35,12 +35,12 @@ class Boosts:
         """5 of 10 is neutral."""
         return self.importance * (min(10, max(1, importance)) - 5) / 5
 
-    def strong(self, strength: float) -> float:
-        """A memory that was never weakened or used has strength 1."""
-        return self.strength * min(1.0, max(-1.0, strength - 1))
+    def known(self, standing: float) -> float:
+        """What was never read has no standing and loses nothing; what was read often gains, until it fades."""
+        return self.standing * min(1.0, max(0.0, standing))
 
 
-OFF = Boosts(recency=0.0, importance=0.0, strength=0.0)
+OFF = Boosts(recency=0.0, importance=0.0, standing=0.0)
 
 
 def diversify(

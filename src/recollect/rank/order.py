@@ -60,7 +60,7 @@ class Candidate:
     question: bool = False
     turn_terms: int = 0
     importance: int = 5
-    strength: float = 1.0
+    standing: float = 0.0
     shown: bool = True
 
 
@@ -215,7 +215,7 @@ def _add_rest(asking: Asking, owner: _Owner, boosts: Boosts) -> None:
     if asking.window is not None and asking.window.holds(at.created_ms):
         owner.parts["time"] = IN_WINDOW
         owner.evidence += IN_WINDOW
-    extra = boosts.of(asking.now_ms - at.created_ms, at.importance, at.strength) if asking.now_ms else 0.0
+    extra = boosts.of(asking.now_ms - at.created_ms, at.importance, at.standing) if asking.now_ms else 0.0
     if extra:
         owner.parts["boosts"] = extra
         owner.evidence += extra

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from recollect.ids import Ref
 from recollect.store.words import (
+    ACCESSES,
     SEARCHABLE,
     Applied,
     Change,
@@ -52,11 +53,12 @@ from recollect.types import (
 
 if TYPE_CHECKING:
     from recollect.policies import Hidden, Weight
+    from recollect.retention import Used
 
 SCHEMA_VERSION = 2
 __all__ = [
-    "SCHEMA_VERSION", "SEARCHABLE", "Applied", "Change", "Erased", "KeywordLane", "Operation", "SourceFile", "Store",
-    "TurnDraft", "Usage", "Use", "claims_text", "is_searchable",
+    "ACCESSES", "SCHEMA_VERSION", "SEARCHABLE", "Applied", "Change", "Erased", "KeywordLane", "Operation", "SourceFile",
+    "Store", "TurnDraft", "Usage", "Use", "claims_text", "is_searchable",
 ]  # fmt: skip
 
 
@@ -110,6 +112,9 @@ class Store(Protocol):
     ) -> tuple[list[tuple[str, Session]], list[tuple[str, Session]]]:
         """Where sessions began ("start", up to a time on the side before) and ended ("end", from it on on the side
         after), nearest first on both sides."""
+
+    def holders(self, space: int, hashes: Sequence[str]) -> dict[str, str]:
+        """Which live note (its uid) has each of these texts, by hash; the scratchpad does not count."""
 
     def history(self, uid: str, spaces: Sequence[int]) -> list[Revision]: ...
 
@@ -287,9 +292,13 @@ class Store(Protocol):
 
     # -- use, numbers, upkeep -------------------------------------------------------------------------------------
 
-    def record_use(self, uses: Sequence[Use]) -> bool: ...
+    def record_use(self, uses: Sequence[Use], rate: float = 0.0) -> bool:
+        """Logs uses; those of ACCESSES also count, and bring back a part of what was lost at `rate` per hour."""
 
     def usage(self, note_ids: Sequence[int], spaces: Sequence[int]) -> dict[int, Usage]: ...
+
+    def tier_candidates(self, spaces: Sequence[int], accesses: int, confidence: float) -> "list[Used]":
+        """Live episodic notes read at least so often; semantic ones that are superseded, or live and doubted."""
 
     def stats(self, spaces: Sequence[int]) -> dict[str, Any]: ...
 

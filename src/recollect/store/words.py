@@ -3,6 +3,7 @@
 from recollect.types import Chunk, ChunkDraft, Note, Turn
 from recollect.values import value
 
+ACCESSES: frozenset[str] = frozenset({"get", "context"})  # uses that show a note to somebody, and so count
 SEARCHABLE: frozenset[str] = frozenset({"live", "superseded", "expired"})  # states whose chunks are kept
 
 
@@ -99,6 +100,7 @@ class Usage:
     accesses: int
     last_access_ms: int
     strength: float
+    pinned: bool = False
 
 
 @value

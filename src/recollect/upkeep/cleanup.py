@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 
-from recollect import backup, policies
+from recollect import backup, policies, tiers
 from recollect.config import Settings
 from recollect.errors import InvalidInput, StoreCorrupt
 from recollect.ids import Ref, new_uid
 from recollect.policies import DAY_MS, Bounds, Eviction, Hidden
+from recollect.retention import RATES, Move
 from recollect.store import Change, Operation, Store
 from recollect.types import Note, State
 from recollect.upkeep.verify import read_key, seal, sealed
@@ -35,6 +36,7 @@ class Rules:
     grace_days: int
     history_days: int
     cache_entries: int
+    forgetting: str = "days"
     force: bool = False
     unasked: bool = False  # nobody waits for the answer: what cannot be done is logged
 
@@ -49,6 +51,8 @@ class Cleaned:
     freed_bytes: int = 0
     expired: int = 0
     purged: int = 0
+    promoted: int = 0
+    demoted: int = 0
     revisions: int = 0
     events: int = 0
     accesses: int = 0
@@ -61,8 +65,9 @@ class Cleaned:
     @property
     def anything(self) -> bool:
         return bool(
-            self.evicted or self.expired or self.purged or self.revisions or self.events or self.accesses or self.cache
-        )
+            self.evicted or self.expired or self.purged or self.promoted or self.demoted or self.revisions
+            or self.events or self.accesses or self.cache
+        )  # fmt: skip
 
 
 @value
@@ -70,6 +75,7 @@ class Plan:
     eviction: Eviction
     due: tuple[tuple[int, int], ...]
     purges: tuple[Hidden, ...]
+    moves: tuple[Move, ...]  # between tiers
     now_ms: int  # as far as the clock is believed
 
 
@@ -80,7 +86,9 @@ def rules(settings: Settings, max_notes: int | None, max_bytes: int | None, forc
     for name, given in (("notes", bounds.max_notes), ("bytes", bounds.max_bytes)):
         if isinstance(given, bool) or not isinstance(given, int) or given < 1:
             raise InvalidInput(f"a limit of {given} {name} would leave nothing", hint="give a limit of 1 or more")
-    return Rules(bounds, settings.evicted_grace_days, settings.history_days, settings.cache_entries, force)
+    return Rules(
+        bounds, settings.evicted_grace_days, settings.history_days, settings.cache_entries, settings.forgetting, force
+    )
 
 
 def run(
@@ -129,7 +137,11 @@ def plan(store: Store, wanted: Rules, clock_ms: int) -> Plan:
         )
     grace_ms = now_ms - wanted.grace_days * DAY_MS
     purges = policies.purges(store.hidden(), grace_ms, cap_bytes=wanted.bounds.max_bytes)
-    return Plan(eviction, tuple(due), tuple(purges), now_ms)
+    leaving = {*due, *((weight.space, weight.id) for weight in eviction.chosen)}  # nothing changes twice in one run
+    spaces = [space.id for space in store.spaces()]
+    moves = tiers.plan(store, spaces, now_ms, RATES[wanted.forgetting])
+    stay = tuple(move for move in moves if (move.space, move.id) not in leaving)
+    return Plan(eviction, tuple(due), tuple(purges), stay, now_ms)
 
 
 def _active(store: Store, now_ms: int) -> set[tuple[int, str]]:
@@ -155,8 +167,10 @@ def clean(store: Store, wanted: Rules, op: Operation, limits: Limits, dry_run: b
     done = Cleaned(
         notes=made.eviction.notes, bytes=made.eviction.bytes, evicted=len(made.eviction.chosen),
         freed_bytes=made.eviction.freed_bytes, expired=len(made.due), purged=len(made.purges),
-        operation=op.id if not dry_run and (made.eviction.chosen or made.due) else "", notice=made.eviction.stop,
-        dry_run=dry_run, **counts,
+        promoted=sum(move.to == "semantic" for move in made.moves),
+        demoted=sum(move.to == "episodic" for move in made.moves),
+        operation=op.id if not dry_run and (made.eviction.chosen or made.due or made.moves) else "",
+        notice=made.eviction.stop, dry_run=dry_run, **counts,
     )  # fmt: skip
     if not dry_run:
         done = replace(done, disk_bytes=store.compact())
@@ -167,8 +181,10 @@ def clean(store: Store, wanted: Rules, op: Operation, limits: Limits, dry_run: b
 def _report(done: Cleaned) -> None:
     _log.log(
         logging.WARNING if done.notice else logging.INFO,
-        "cleanup: evicted %d notes (%d bytes), expired %d, purged %d, old versions %d, events %d; %s",
-        done.evicted, done.freed_bytes, done.expired, done.purged, done.revisions, done.events,
+        "cleanup: evicted %d notes (%d bytes), expired %d, purged %d, promoted %d, demoted %d, old versions %d, "
+        "events %d; %s",
+        done.evicted, done.freed_bytes, done.expired, done.purged, done.promoted, done.demoted, done.revisions,
+        done.events,
         done.notice or "within bounds",
     )  # fmt: skip
 
@@ -179,6 +195,7 @@ def _apply(store: Store, made: Plan, op: Operation, limits: Limits, trim: tuple[
         _hide(store, replace(op, verb="expire"), made.due, "expired", limits)
         chosen = [(weight.space, weight.id) for weight in made.eviction.chosen]
         _hide(store, replace(op, verb="evict"), chosen, "evicted", limits)
+        tiers.apply(store, replace(op, verb="mature"), made.moves, limits)
         if made.purges:
             purge = Operation(new_uid(op.at_ms), "purge", op.actor, op.at_ms)
             store.remove(purge, sorted({row.space for row in made.purges}), [row.uid for row in made.purges], [])

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _AGED = {
     "expired": ("hide", "hid", "note whose time has passed"),
     "purged": ("remove", "removed", "note hidden for longer than the grace"),
+    "promoted": ("promote", "promoted", "note to knowledge"),
+    "demoted": ("demote", "demoted", "note from knowledge"),
     "revisions": ("remove", "removed", "old version"),
     "events": ("remove", "removed", "old event"),
     "accesses": ("remove", "removed", "logged use"),

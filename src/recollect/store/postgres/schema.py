@@ -12,13 +12,13 @@ from recollect.errors import NotFound, StoreForeign, StoreUnavailable
 from recollect.store import SCHEMA_VERSION
 from recollect.store.postgres.connect import Connection
 from recollect.store.postgres.errors import explain
-from recollect.store.relational.steps import SCRATCHPAD_TEXTS
+from recollect.store.relational.steps import TIERS
 
 VERSION_KEY = "recollect_schema"
 OLDEST_SERVER = 16
 OLDEST_PGVECTOR = (0, 8)
 _SCHEMA_LOCK = 0x52434C54_0000
-STEPS = {2: SCRATCHPAD_TEXTS}  # what leads to a version from the one before
+STEPS = {2: TIERS}  # what leads to a version from the one before
 
 
 def schema_sql() -> str:

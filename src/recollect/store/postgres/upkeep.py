@@ -25,11 +25,11 @@ class PostgresUpkeep(Numbers):
     def _bracket(self, isolation: str, lock_ms: int | None = None) -> contextlib.AbstractContextManager[None]:
         raise NotImplementedError
 
-    def record_use(self, uses: Sequence[Use]) -> bool:
+    def record_use(self, uses: Sequence[Use], rate: float = 0.0) -> bool:
         """Written when no row of it is locked for long; dropped otherwise, so that a search never waits as a writer."""
         try:
             with self._briefly():
-                self._write_use(uses)
+                self._write_use(uses, rate)
         except StoreUnavailable:
             return False
         return True

@@ -15,11 +15,16 @@ from recollect.types import ChunkDraft, Link, Note
 
 if TYPE_CHECKING:
     from recollect.policies import Hidden, Weight
+    from recollect.retention import Used
 
 _FOUND = sorted(SEARCHABLE)
 _WEIGHTS = (
     "select n.id, n.space, n.bytes, n.kind, n.pinned, n.session, n.created_ms, u.last_access_ms from notes n "
     "left join note_use u on u.space = n.space and u.note_id = n.id where n.state = 'live'"
+)
+_USED = (
+    "select n.id, n.space, n.uid, n.tier, n.state, n.confidence, n.importance, n.pinned, coalesce(u.accesses, 0), "
+    "coalesce(u.last_access_ms, n.created_ms), coalesce(u.strength, 1.0) "
 )
 _SUPERFLUOUS = (
     "from revisions where at_ms < ? and rev < "
@@ -43,6 +48,22 @@ class Keeping(Engine):
         from recollect.policies import Weight
 
         return [Weight(*row) for row in self._rows(_WEIGHTS)]
+
+    def tier_candidates(self, spaces: Sequence[int], accesses: int, confidence: float) -> "list[Used]":
+        from recollect.retention import Used
+
+        risen = self._rows(
+            f"{_USED}from note_use u join notes n on n.space = u.space and n.id = u.note_id "
+            f"where u.space in ({marks(spaces)}) and u.accesses >= ? and n.tier = 'episodic' and n.state = 'live'",
+            (*spaces, accesses),
+        )
+        fallen = self._rows(
+            f"{_USED}from notes n left join note_use u on u.space = n.space and u.note_id = n.id "
+            f"where n.space in ({marks(spaces)}) and n.tier = 'semantic' "
+            "and (n.state = 'superseded' or (n.state = 'live' and n.confidence < ?))",
+            (*spaces, confidence),
+        )
+        return [Used(*row) for row in (*risen, *fallen)]
 
     def due(self, now_ms: int) -> list[tuple[int, int]]:
         """Live notes whose time has passed: (space, id)."""

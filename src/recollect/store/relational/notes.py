@@ -53,7 +53,9 @@ class NoteTables(Engine):
 
     def _live_texts(self, space: int, changes: Sequence[Change]) -> dict[str, Applied]:
         """The live notes that already have a text which is about to be inserted."""
-        hashes = [change.note.content_hash for change in changes if change.expected_rev == 0]
+        return self._live(space, [change.note.content_hash for change in changes if change.expected_rev == 0])
+
+    def _live(self, space: int, hashes: Sequence[str]) -> dict[str, Applied]:
         found: dict[str, Applied] = {}
         for part in batches(hashes):
             rows = self._rows(
@@ -63,6 +65,9 @@ class NoteTables(Engine):
             )
             found.update((row[0], Applied(row[1], row[2], row[3], duplicate=True)) for row in rows)
         return found
+
+    def holders(self, space: int, hashes: Sequence[str]) -> dict[str, str]:
+        return {text: found.uid for text, found in self._live(space, hashes).items()}
 
     def _change(self, op: Operation, space: int, change: Change, chains: Chains, batch: "_Batch") -> Applied:
         before, salt = self._current(space, change.note.uid)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from recollect.store import SEARCHABLE, Usage, Use
+from recollect.store import ACCESSES, SEARCHABLE, Usage, Use
 from recollect.store.relational.base import Engine
 from recollect.store.relational.rows import batches, marks
 from recollect.types import Finding
@@ -11,10 +11,14 @@ from recollect.types import Finding
 _STATES = sorted(SEARCHABLE)
 _FIRST_USE = (
     "insert into note_use (space, note_id, accesses, last_access_ms, strength) "
-    "select space, id, 0, ?, 1.0 from notes where id = ? on conflict do nothing"
+    "select space, id, 0, created_ms, 1.0 from notes where id = ? on conflict do nothing"
 )
+# `retention.strengthened` of what `retention.retention` leaves, in one step that no other reader can come between. The
+# time is bounded, because a server refuses to tell how little is left after ages.
 _USE = (
-    "update note_use set accesses = accesses + 1, last_access_ms = ?, strength = strength + 0.2 * (1 - strength) "
+    "update note_use set accesses = accesses + 1, last_access_ms = ?, strength = 0.2 + 0.8 * strength * exp(-? * "
+    "(case when ? <= last_access_ms then 0 when ? - last_access_ms > ? then ? else ? - last_access_ms end) "
+    "/ 3600000.0 / (1 + 0.5 * accesses)) "
     "where space = (select space from notes where id = ?) and note_id = ?"
 )
 _ACCESS = (
@@ -31,23 +35,25 @@ class Numbers(Engine):
     def _size_on_disk(self) -> int:
         raise NotImplementedError
 
-    def _write_use(self, uses: Sequence[Use]) -> None:
+    def _write_use(self, uses: Sequence[Use], rate: float) -> None:
         """An access strengthens by a fifth of what is missing; search hits are only logged."""
+        most_ms = int(min(10**15, 500 * 3_600_000 / rate if rate > 0 else 10**15))
         ordered = sorted(uses, key=lambda use: use.note_id)  # two writers meet the rows in the same order
-        read = [(use.at_ms, use.note_id) for use in ordered if use.how == "get"]
-        self._many(_FIRST_USE, read)
-        self._many(_USE, [(at_ms, note_id, note_id) for at_ms, note_id in read])
+        read = [(use.at_ms, use.note_id) for use in ordered if use.how in ACCESSES]
+        self._many(_FIRST_USE, [(note_id,) for _, note_id in read])
+        self._many(_USE, [(at, rate, at, at, most_ms, most_ms, at, note_id, note_id) for at, note_id in read])
         self._many(_ACCESS, [(use.how, use.at_ms, use.score, use.query, use.note_id) for use in ordered])
 
     def usage(self, note_ids: Sequence[int], spaces: Sequence[int]) -> dict[int, Usage]:
         found: dict[int, Usage] = {}
         for part in batches(note_ids):
             rows = self._rows(
-                "select note_id, accesses, last_access_ms, strength from note_use "
-                f"where space in ({marks(spaces)}) and note_id in ({marks(part)})",
+                "select u.note_id, u.accesses, u.last_access_ms, u.strength, n.pinned from note_use u "
+                "join notes n on n.space = u.space and n.id = u.note_id "
+                f"where u.space in ({marks(spaces)}) and u.note_id in ({marks(part)})",
                 (*spaces, *part),
             )
-            found.update((row[0], Usage(*row[1:])) for row in rows)
+            found.update((row[0], Usage(row[1], row[2], row[3], bool(row[4]))) for row in rows)
         return found
 
     def stats(self, spaces: Sequence[int]) -> dict[str, Any]:

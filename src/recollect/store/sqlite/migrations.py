@@ -12,7 +12,7 @@ import apsw
 
 from recollect.errors import StoreUnavailable
 from recollect.store import SCHEMA_VERSION
-from recollect.store.relational.steps import SCRATCHPAD_TEXTS
+from recollect.store.relational.steps import TIERS
 from recollect.values import value
 
 
@@ -26,7 +26,7 @@ class Migration:
 
 
 # Version 1 is the first that was released.
-MIGRATIONS: tuple[Migration, ...] = (Migration(2, "let a text stand on several scratchpads", SCRATCHPAD_TEXTS),)
+MIGRATIONS: tuple[Migration, ...] = (Migration(2, "let a text stand on several scratchpads; find tiers", TIERS),)
 
 
 def migrate(

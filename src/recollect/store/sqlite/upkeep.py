@@ -27,13 +27,13 @@ class SqliteUpkeep(Numbers):
     def _connection(self) -> apsw.Connection:
         raise NotImplementedError
 
-    def record_use(self, uses: Sequence[Use]) -> bool:
+    def record_use(self, uses: Sequence[Use], rate: float = 0.0) -> bool:
         """Written when the store is free at once; dropped otherwise, so that a search never waits as a writer."""
         connection = self._connection()
         connection.set_busy_timeout(0)
         try:
             with self.transaction([]):
-                self._write_use(uses)
+                self._write_use(uses, rate)
         except StoreUnavailable:
             return False
         finally:

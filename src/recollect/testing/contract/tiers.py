@@ -1,8 +1,10 @@
-"""The scratchpad among the other tiers: outside search, and free to say what others say."""
+"""The scratchpad among the other tiers, outside search and free to say what others say; and what use counts for."""
 
 import pytest
 
 from recollect.errors import Conflict
+from recollect.retention import HOUR_MS, RATES, Used, retention, strengthened
+from recollect.store import Use
 from recollect.testing.contract.rules import Rules
 from recollect.testing.room import Room, insert, note
 
@@ -59,3 +61,50 @@ class TierRules(Rules):
         numbers = room.store.stats([room.id])
         assert (numbers["notes"], numbers["kinds"], numbers["states"]) == (2, {"fact": 2}, {"live": 2})
         assert numbers["tiers"] == {"episodic": 1, "semantic": 1, "scratchpad": 1}
+
+    # -- use and what it earns ------------------------------------------------------------------------------------
+
+    def test_an_access_brings_back_a_fifth_of_what_was_lost(self, room: Room) -> None:
+        """The counters move as the formulas say, whatever the preset and however long the pause."""
+        for rate in RATES.values():
+            made = room.add(f"at {rate}", created_ms=HOUR_MS)
+            strength, last, count = 1.0, HOUR_MS, 0
+            for at in (2 * HOUR_MS, 2 * HOUR_MS, HOUR_MS, 50 * HOUR_MS, 10**6 * HOUR_MS):
+                assert room.store.record_use([Use(made.id, "get", at)], rate)
+                strength = strengthened(retention(strength, at - last, count, rate))
+                last, count = at, count + 1
+                found = room.store.usage([made.id], [room.id])[made.id]
+                assert (found.accesses, found.last_access_ms) == (count, last)
+                assert found.strength == pytest.approx(strength)
+
+    def test_what_was_told_in_a_context_counts_like_what_was_read(self, room: Room) -> None:
+        made = room.add("told")
+        room.store.record_use([Use(made.id, "context", 5), Use(made.id, "search", 6), Use(made.id, "get", 7)])
+        assert room.store.usage([made.id], [room.id])[made.id].accesses == 2
+
+    def test_candidates_are_read_notes_and_knowledge_in_doubt(self, rooms: tuple[Room, Room]) -> None:
+        """Coarse on purpose: what is read often or doubted; the plan decides."""
+        here, there = rooms
+        read, once = here.add("read", importance=7), here.add("once")
+        here.add("never")
+        doubted = here.add("doubted", tier="semantic", confidence=0.2, created_ms=77)
+        here.add("sure", tier="semantic", confidence=0.3)
+        old = here.change(here.add("old", tier="semantic"), state="superseded")
+        here.change(here.add("gone", tier="semantic", confidence=0.1), state="deleted")
+        afar = there.add("afar")
+        uses = [Use(note_id, "get", 9) for note_id in (read.id, read.id, once.id, afar.id, afar.id)]
+        here.store.record_use(uses)
+        found = {row.uid: row for row in here.store.tier_candidates([here.id], 2, 0.3)}
+        assert set(found) == {read.uid, doubted.uid, old.uid}
+        assert found[read.uid] == Used(read.id, here.id, read.uid, "episodic", "live", 1.0, 7, 0, 2, 9, 1.0)
+        assert found[doubted.uid][8:] == (0, 77, 1.0)
+        assert {row.space for row in here.store.tier_candidates([here.id, there.id], 2, 0.3)} == {here.id, there.id}
+
+    def test_who_holds_a_text_is_told_by_hash(self, rooms: tuple[Room, Room]) -> None:
+        here, there = rooms
+        made = here.add("held")
+        jotted = here.add("jotted", tier="scratchpad")
+        gone = here.change(here.add("gone"), state="deleted")
+        hashes = [made.content_hash, jotted.content_hash, gone.content_hash, "0" * 64]
+        assert here.store.holders(here.id, hashes) == {made.content_hash: made.uid}
+        assert there.store.holders(there.id, hashes) == {}
