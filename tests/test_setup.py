@@ -1,7 +1,9 @@
 """Setting agents up: everything else in their settings stays, twice is once, and taking back leaves no byte behind."""
 
+import contextlib
 import json
 import os
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,8 @@ from hypothesis import strategies as st
 import recollect
 from recollect import ConfigInvalid
 from recollect.interfaces.setup import jsonc
-from recollect.interfaces.setup.hosts import hook_command, is_ours, plugin_hooks
-from shell import Shell
+from recollect.interfaces.setup.hosts import hook_command, is_ours
+from shell import PYTHON, Shell
 
 AGENTS = ("claude-code", "codex", "gemini", "cursor")
 FILES = {
@@ -230,6 +232,68 @@ def test_our_hooks_are_known_however_they_start_us() -> None:
     assert not is_ours({"command": 5}, "codex") and not is_ours("text", "codex")
 
 
+# -- earlier sessions --------------------------------------------------------------------------------------------------
+
+
+def with_history(shell: Shell) -> dict[str, str]:
+    """A user whose agents have a past: three transcripts of Claude Code, one of Codex, and a file that is neither."""
+    user = shell.folder.parent / "user"
+    for number in range(3):
+        file = user / ".claude" / "projects" / "-work" / f"0a1b2c3d-0000-4000-8000-00000000000{number}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        said = {"role": "user", "content": f"We sow the beans in week {number}"}
+        line = {"type": "user", "uuid": f"u{number}", "sessionId": file.stem, "cwd": str(shell.folder), "message": said}
+        file.write_text(json.dumps(line | {"timestamp": "2026-11-01T10:00:00Z"}) + "\n")
+    (user / ".claude" / "projects" / "-work" / "notes.md").write_text("not said by anyone")
+    rollout = user / ".codex" / "sessions" / "2026" / "11" / "01" / "rollout-2026-11-01T10-00-00-x.jsonl"
+    rollout.parent.mkdir(parents=True)
+    rollout.write_text('{"type": "session_meta", "payload": {"id": "c1"}}\n')
+    return {"HOME": str(user), "USERPROFILE": str(user)}
+
+
+def test_earlier_sessions_are_indexed_when_that_is_said(shell: Shell) -> None:
+    environ = with_history(shell)
+    told = shell("setup", "claude-code", stdin=b"", **environ)
+    assert "3 transcripts of earlier sessions can be found too: recollect setup claude-code --backfill" in told.out
+    assert not shell.store.exists()
+    quiet = shell("setup", "claude-code", "--no-backfill", stdin=b"", **environ)
+    assert "earlier" not in quiet.out and not shell.store.exists()
+    tried = shell("setup", "claude-code", "--backfill", "--dry-run", stdin=b"", **environ)
+    assert "would index 3 transcripts" in tried.out and not shell.store.exists()
+    named = shell("setup", "claude-code", "--json", stdin=b"", **environ).json["backfill"]
+    assert named == {"transcripts": 3, "indexed": None, "command": "recollect setup claude-code --backfill"}
+    done = shell("setup", "claude-code", "--backfill", "--json", stdin=b"", **environ).json["backfill"]
+    assert (done["indexed"]["sessions"], done["indexed"]["turns"], done["indexed"]["files"]["indexed"]) == (3, 3, 3)
+    assert "week 2" in shell("search", "beans", "--space", "all", stdin=b"", **environ).out
+    assert "indexed" not in shell("setup", "cursor", "--backfill", stdin=b"", **environ).out
+    assert shell("setup", "claude-code", "--backfill", "--uninstall", stdin=b"", **environ).code == 2
+    assert "backfill" not in shell("setup", "claude-code", "--uninstall", "--json", stdin=b"", **environ).json
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a terminal of POSIX")
+@pytest.mark.parametrize(("answer", "sessions"), [(b"y\n", 3), (b"n\n", 0)])
+def test_a_person_at_a_terminal_is_asked(shell: Shell, answer: bytes, sessions: int) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    environ = {**os.environ, **shell.environ, **with_history(shell)}
+    with subprocess.Popen(
+        [*PYTHON, "setup", "claude-code"], cwd=shell.folder, env=environ, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        while b"[Y/n]" not in shown:
+            shown += os.read(ours, 1000)
+        os.write(ours, answer)
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 1000):
+                shown += part
+        assert process.wait(30) == 0
+    os.close(ours)
+    assert b"Index 3 transcripts of earlier sessions too? [Y/n]" in shown
+    assert (b"3 earlier sessions indexed" in shown) == bool(sessions) == shell.store.exists()
+
+
 # -- the editor --------------------------------------------------------------------------------------------------------
 
 scalars = st.none() | st.booleans() | st.integers(-1000, 1000) | st.text(max_size=8)
@@ -275,17 +339,6 @@ def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
 # -- what ships beside the package -------------------------------------------------------------------------------------
 
 ROOT = Path(__file__).parent.parent
-
-
-def test_the_plugin_has_the_hooks_that_setup_writes() -> None:
-    folder = ROOT / "integrations" / "claude-code"
-    assert json.loads((folder / "hooks" / "hooks.json").read_text()) == plugin_hooks("claude-code")
-    manifest = json.loads((folder / ".claude-plugin" / "plugin.json").read_text())
-    assert manifest["version"] == recollect.__version__
-    assert all((folder / manifest[part]).exists() for part in ("hooks", "mcpServers", "skills"))
-    skill = (folder / "skills" / "recollect-memory" / "SKILL.md").read_text()
-    front = dict(line.split(": ", 1) for line in skill.split("---")[1].strip().splitlines())
-    assert front["name"] == "recollect-memory" and len(front["description"]) <= 1024
 
 
 def test_the_registry_entry_names_this_version() -> None:

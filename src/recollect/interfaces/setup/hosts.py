@@ -48,6 +48,8 @@ _CURSOR = {
     "stop": Hooked("stop", 10), "pre-compact": Hooked("preCompact", 30), "session-end": Hooked("sessionEnd", 30),
 }  # fmt: skip
 
+EVENTS_OF = {"claude-code": _CLAUDE, "codex": _CODEX, "gemini": _GEMINI, "cursor": _CURSOR}
+
 
 def places(agent: str, project: Path | None, environ: Mapping[str, str] = os.environ) -> list[Place]:
     """The files that set an agent up: for the user, or for one project."""
@@ -153,9 +155,10 @@ def _server(path: Path, under: tuple[str, ...] = ("mcpServers",)) -> Place:
 
 def plugin_hooks(agent: str) -> dict[str, Any]:
     """The hooks of a host's plugin or extension: the same as `setup` writes, started by name."""
-    events, per_second = {"claude-code": (_CLAUDE, 1), "codex": (_CODEX, 1), "gemini": (_GEMINI, 1000)}[agent]
+    per_second = 1000 if agent == "gemini" else 1
     groups = {
-        hooked.name: [_group(hooked, f"recollect hook {agent} {event}", per_second)] for event, hooked in events.items()
+        hooked.name: [_group(hooked, f"recollect hook {agent} {event}", per_second)]
+        for event, hooked in EVENTS_OF[agent].items()
     }
     return {"description": "Recall at the start and at prompts, capture at the end", "hooks": groups}
 
