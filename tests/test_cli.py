@@ -232,6 +232,15 @@ def test_a_note_is_updated_undone_deleted_and_restored(shell: Shell) -> None:
     assert shell("restore", number, "--json").json["state"] == "live"
 
 
+def test_one_undo_takes_back_a_delete_of_several(shell: Shell) -> None:
+    numbers = [str(shell.add(f"note {number}")) for number in range(3)]
+    assert shell("delete", *numbers).code == 0
+    assert shell("list", "--json").json["notes"] == []
+    assert len(shell("undo", "--json").json["notes"]) == 3
+    assert shell("delete", numbers[0], "99").code == 3
+    assert len(shell("list", "--json").json["notes"]) == 3
+
+
 def test_the_log_names_the_operations_that_undo_takes(shell: Shell) -> None:
     assert shell.add("first") and shell.add("second")
     operations = shell("log", "--json").json["operations"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from faults import SIZES
 from recollect import Memory, Turn
 from recollect.config import load_settings
-from recollect.errors import NotFound, RecollectError
+from recollect.errors import Conflict, NotFound, RecollectError
 from recollect.ids import new_uid
 from recollect.policies import DAY_MS
 from recollect.types import Link
@@ -82,7 +82,7 @@ def act(world: World, verb: str, pick: int, word: int) -> str | None:
         "add": lambda: memory.add(text, tags=[f"t{word}"]),
         "many": lambda: memory.add_many([text, f"{text} twice", f"{text} thrice {pick}"]),
         "update": lambda: memory.update(note, content=f"{text}, changed", importance=1 + word),
-        "delete": lambda: memory.delete(note),
+        "delete": lambda: memory.delete_many([note, *known[word:]][:3]),
         "restore": lambda: memory.restore(note),
         "pin": lambda: memory.pin(note, not note.pinned),
         "link": lambda: memory.link(note, known[word % len(known)]),
@@ -196,6 +196,50 @@ def test_the_list_of_any_earlier_time_is_the_list_that_was(world: World) -> None
     with pytest.raises(NotFound, match="not there then"):
         memory.get(one, as_of_ms=next(iter(seen)))
     assert memory.list(as_of_ms=0) == []
+
+
+def test_many_are_deleted_restored_and_pinned_in_one_operation_or_none_is(world: World) -> None:
+    memory = world.here
+    notes = [memory.add(f"number {number}") for number in range(4)]
+    before = world.everything()
+    deleted = memory.delete_many([notes[0].id, notes[1], notes[0]])
+    assert [(note.uid, note.state) for note in deleted] == [(note.uid, "deleted") for note in notes[:2]]
+    assert len(memory.operations(limit=1)[0]) == 2
+    memory.undo()
+    assert world.everything() == before
+    memory.delete(notes[2])
+    with pytest.raises(NotFound, match="already deleted"):
+        memory.delete_many([notes[3], notes[2]])
+    assert [memory.get(note).state for note in notes] == ["live", "live", "deleted", "live"]
+    assert {note.state for note in memory.restore_many(notes)} == {"live"}
+    assert len(memory.operations(limit=1)[0]) == 1
+    assert all(note.pinned for note in memory.pin_many(notes))
+    memory.undo()
+    assert not any(memory.get(note).pinned for note in notes)
+
+
+def test_notes_of_several_spaces_are_deleted_in_one_operation(world: World) -> None:
+    one, two = world.here.add("mine"), world.there.add("yours")
+    before = world.everything()
+    with Memory(world.here.settings.store, space="all", settings=world.here.settings) as everywhere:
+        everywhere.delete_many([one.uid, two.uid])
+        assert {everywhere.get(uid).state for uid in (one.uid, two.uid)} == {"deleted"}
+        operation = everywhere.history(one.uid)[-1].operation
+        with pytest.raises(Conflict, match="other spaces") as caught:
+            world.here.undo(operation)
+        assert "all" in caught.value.hint
+        everywhere.undo(operation)
+    assert world.everything() == before
+
+
+def test_taking_back_that_a_clean_up_was_taken_back_reaches_every_space_too(world: World) -> None:
+    world.here.cleanup(max_notes=1, force=True)
+    after = world.everything()
+    assert after["notes"] == {"here": [], "there": []}
+    undone = world.here.undo()
+    assert len(undone) == 2
+    world.here.undo()
+    assert world.everything() == after
 
 
 def test_the_command_line_reads_the_past(tmp_path: Path) -> None:

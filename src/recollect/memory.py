@@ -15,7 +15,7 @@ from recollect.config import Settings, load_settings
 from recollect.errors import InvalidInput, NotFound, StoreCorrupt, StoreFull
 from recollect.filters import make_filter
 from recollect.ids import Ref, new_uid, now_ms, parse_ref
-from recollect.store import Operation, Use
+from recollect.store import Change, Operation, Use
 from recollect.store.opening import open_store
 from recollect.text.redact import clean
 from recollect.types import (
@@ -348,30 +348,70 @@ class Memory:
     ) -> Note:  # fmt: skip
         note = self._note(ref)
         op = self._operation(verb)
-        item = revise(note, fields, self._limits, op.at_ms, allow_secrets)
         home = self._space_id(note.space)
         hidden = note.state in ("deleted", "evicted")
         rechunk = hidden or any(getattr(item.note, name) != getattr(note, name) for name in _INDEXED)
         wanted = note.rev if expected_rev is None else expected_rev
-        self._store.apply(op, home, [change(item.note, wanted, self._limits, rechunk=rechunk)])
+        self._store.apply(op, home, [self._revised(op, note, fields, expected_rev, allow_secrets)])
         return self._store.notes([Ref("note", note.id, None)], [home])[0]
+
+    def _change_many(
+        self, refs: Sequence[Reference], verb: str, fields: Callable[[Note], Mapping[str, Any]]
+    ) -> Sequence[Note]:
+        """Changes notes in one operation; those without fields to change stay as they are."""
+        notes = {note.uid: note for note in map(self._note, refs)}
+        op = self._operation(verb)
+        changes: dict[int, list[Change]] = {}
+        for note in notes.values():
+            if given := fields(note):
+                changes.setdefault(self._space_id(note.space), []).append(self._revised(op, note, given))
+        if changes:
+            with self._store.transaction(sorted(changes)):
+                for home, those in changes.items():
+                    self._store.apply(op, home, those)
+        return [self._note(note) for note in notes.values()]
+
+    def _revised(
+        self, op: Operation, note: Note, fields: Mapping[str, Any], expected_rev: int | None = None,
+        allow_secrets: bool = False,
+    ) -> Change:  # fmt: skip
+        item = revise(note, fields, self._limits, op.at_ms, allow_secrets)
+        return change(item.note, wanted, self._limits, rechunk=rechunk)
 
     def delete(self, ref: Reference) -> Note:
         """Hides a note from search; `restore` or `undo` brings it back. To remove every trace, forget it."""
-        note = self._note(ref)
-        if note.state == "deleted":
-            raise NotFound(f"note {note.id} is already deleted", hint=f"`recollect restore {note.id}` brings it back")
-        return self._with_room(lambda: self._change(note, "delete", {"state": "deleted"}, note.rev))
+        return self.delete_many([ref])[0]
+
+    def delete_many(self, refs: Sequence[Reference]) -> Sequence[Note]:
+        """Hides notes in one operation, all of them or none; one `undo` brings them all back."""
+
+        def fields(note: Note) -> Mapping[str, Any]:
+            if note.state == "deleted":
+                hint = f"`recollect restore {note.id}` brings it back"
+                raise NotFound(f"note {note.id} is already deleted", hint=hint)
+            return {"state": "deleted"}
+
+        return self._with_room(lambda: self._change_many(refs, "delete", fields))
 
     def restore(self, ref: Reference) -> Note:
         """Makes a hidden note live again."""
-        note = self._note(ref)
-        if note.state == "live":
-            return note
-        return self._change(note, "restore", {"state": "live", "superseded_by": None}, note.rev)
+        return self.restore_many([ref])[0]
+
+    def restore_many(self, refs: Sequence[Reference]) -> Sequence[Note]:
+        """Makes hidden notes live again in one operation, all of them or none."""
+
+        def fields(note: Note) -> Mapping[str, Any]:
+            again = {"valid_to_ms": None} if note.state == "superseded" else {}
+            return {} if note.state == "live" else {"state": "live", "superseded_by": None, **again}
+
+        return self._change_many(refs, "restore", fields)
 
     def pin(self, ref: Reference, pinned: bool = True) -> Note:
-        return self._change(ref, "pin", {"pinned": pinned})
+        return self.pin_many([ref], pinned)[0]
+
+    def pin_many(self, refs: Sequence[Reference], pinned: bool = True) -> Sequence[Note]:
+        """Pins notes, or takes their pins off, in one operation."""
+        return self._change_many(refs, "pin", lambda _: {"pinned": pinned})
 
     def link(self, ref: Reference, to: Reference, kind: str = "related") -> Note:
         note, target = self._note(ref), self._note(to)

@@ -20,9 +20,7 @@ STORE_WIDE = frozenset({"evict", "expire", "mature"})  # a clean-up is of the wh
 
 def undo(store: Store, operation: str, visible: Sequence[Space], op: Operation, limits: Limits) -> list[Note]:
     """Returns the notes as they are now."""
-    every = store.spaces()
-    if any(event.verb in STORE_WIDE for event in store.operation(operation, [space.id for space in every])):
-        visible = every
+    visible = _reached(store, operation, visible)
     spaces = {space.name: space.id for space in visible}
     ids = sorted(spaces.values())
     with store.transaction(ids):
@@ -41,6 +39,20 @@ def undo(store: Store, operation: str, visible: Sequence[Space], op: Operation, 
             if event.uid in by_uid:
                 _reopen(store, by_uid[event.uid], op)
     return notes
+
+
+def _reached(store: Store, operation: str, visible: Sequence[Space]) -> Sequence[Space]:
+    """The spaces in which to take it back: whole, or not at all. Taking back what was taken back reaches as far."""
+    every = store.spaces()
+    events = store.operation(operation, [space.id for space in every])
+    seen = {space.name for space in visible}
+    verbs = {event.verb for event in events}
+    near = any(event.space in seen for event in events)
+    if verbs & STORE_WIDE or ("undo" in verbs and near):
+        return every
+    if near and any(event.space not in seen for event in events):
+        raise Conflict("cannot undo: it changed notes of other spaces too", hint="use --space all")
+    return visible
 
 
 def _undo_notes(

@@ -44,28 +44,28 @@ def update_command(door: Door, ref: str, text: tuple[str, ...], expect_rev: int 
 @_ids
 def delete_command(door: Door, ids: tuple[str, ...]) -> None:
     """Hide notes; restore or undo brings them back."""
-    _each(door, "deleted", ids, lambda memory, ref: memory.delete(ref))
+    _all(door, "deleted", ids, lambda memory, refs: memory.delete_many(refs))
 
 
 @command("restore", "recollect restore 17")
 @_ids
 def restore_command(door: Door, ids: tuple[str, ...]) -> None:
     """Bring deleted notes back."""
-    _each(door, "restored", ids, lambda memory, ref: memory.restore(ref))
+    _all(door, "restored", ids, lambda memory, refs: memory.restore_many(refs))
 
 
 @command("pin", "recollect pin 17")
 @_ids
 def pin_command(door: Door, ids: tuple[str, ...]) -> None:
     """Keep notes from being evicted."""
-    _each(door, "pinned", ids, lambda memory, ref: memory.pin(ref))
+    _all(door, "pinned", ids, lambda memory, refs: memory.pin_many(refs))
 
 
 @command("unpin", "recollect unpin 17")
 @_ids
 def unpin_command(door: Door, ids: tuple[str, ...]) -> None:
     """Take the pin off notes."""
-    _each(door, "unpinned", ids, lambda memory, ref: memory.pin(ref, False))
+    _all(door, "unpinned", ids, lambda memory, refs: memory.pin_many(refs, False))
 
 
 @command("link", "recollect link 17 18", "recollect link 17 18 --kind replaces")
@@ -107,9 +107,10 @@ def undo_command(door: Door, operation: str | None) -> None:
     door.answer({"notes": [answers.brief_json(note) | {"rev": note.rev} for note in notes]}, show)
 
 
-def _each(door: Door, verb: str, ids: Sequence[str], act: Callable[[Any, str], Note]) -> None:
+def _all(door: Door, verb: str, ids: Sequence[str], act: Callable[[Any, Sequence[str]], Sequence[Note]]) -> None:
+    """In one operation: all of them or none, and one undo takes it back."""
     with door.memory() as memory:
-        notes = [act(memory, ref) for ref in ids]
+        notes = act(memory, ids)
     _answer(door, verb, notes)
 
 

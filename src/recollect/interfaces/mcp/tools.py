@@ -203,7 +203,7 @@ class MemoryTools:
             memory = self._memory()
             if not isinstance(answer, AcceptedElicitation) or not answer.data.confirm:
                 return shapes.result("nothing was deleted: the person said no", {"deleted": [], "confirmed": False})
-            deleted = [memory.delete(note).id for note in _notes(memory, ids)]
+            deleted = [note.id for note in memory.delete_many(_notes(memory, ids))]
             numbers = ", ".join(f"#{number}" for number in deleted)
             text = f"deleted {_count(deleted)}: {numbers}; `recollect restore` brings notes back"
             return shapes.result(text, {"deleted": deleted, "confirmed": can_ask(ctx)})
