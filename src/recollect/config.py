@@ -10,12 +10,13 @@ search for the nearest known name only when there is an error to explain.
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from recollect.errors import ConfigInvalid
+from recollect.values import value
 
 PREFIX = "RECOLLECT_"
 
@@ -100,7 +101,7 @@ MAY_BE_EMPTY = frozenset({"store", "embed_model", "embed_base_url", "audit_key_f
 STORE_URL_SCHEMES = ("postgresql://", "postgres://")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settings:
     """Every setting, checked. `home` and `config_file` are places, chosen by argument or environment only."""
 
@@ -262,12 +263,12 @@ def _read_file(file: Path, *, must_exist: bool) -> Mapping[str, Any]:
 def _read_environment(environ: Mapping[str, str]) -> Mapping[str, str]:
     """Settings from the environment; an empty variable counts as absent, and a misspelt one is refused."""
     found = {}
-    for variable, value in environ.items():
-        if not variable.startswith(PREFIX) or not value:
+    for variable, content in environ.items():
+        if not variable.startswith(PREFIX) or not content:
             continue
         name = variable[len(PREFIX) :].lower()
         if name in DOCS:
-            found[name] = value
+            found[name] = content
         elif name not in ("home", "config") and _nearest(name, cutoff=0.8):
             # Other variables may carry our prefix for their own purposes, so only a near miss is an error.
             raise _unknown(f"environment: unknown setting {variable}", name)

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 from recollect.errors import InvalidInput
 
-_UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_SHORT = re.compile(r"([ct]?)([1-9][0-9]{0,17})")
+_UID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_SHORT = r"([ct]?)([1-9][0-9]{0,17})"
 _lock = threading.Lock()
 _last = [0, 0]  # the millisecond and counter of the newest uid of this process
 
@@ -50,7 +50,7 @@ def _format(ms: int, counter: int, tail: bytes) -> str:
 
 
 def is_uid(text: str) -> bool:
-    return _UID.fullmatch(text) is not None
+    return len(text) == 36 and re.fullmatch(_UID, text) is not None
 
 
 def parse_ref(text: str | int) -> Ref:
@@ -58,7 +58,7 @@ def parse_ref(text: str | int) -> Ref:
     word = str(text).strip().lower().removeprefix("#")
     if is_uid(word):
         return Ref("note", None, word)
-    match = _SHORT.fullmatch(word)
+    match = re.fullmatch(_SHORT, word)
     if match is None:
         raise InvalidInput(
             f"not an id: {str(text)[:60]!r}",

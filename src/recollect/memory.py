@@ -7,6 +7,7 @@ and one place to write (`space`), sees that space and the user's, and never more
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,6 @@ from recollect.filters import make_filter
 from recollect.ids import Ref, new_uid, now_ms, parse_ref
 from recollect.store import Change, Operation, Use
 from recollect.store.opening import open_store
-from recollect.text.redact import clean
 from recollect.types import (
     TIERS,
     UNFILED_SPACE,
@@ -39,7 +39,6 @@ from recollect.types import (
     Turn,
 )
 from recollect.values import making_many, widened
-from recollect.write import Limits, change, model_input, prepare, revise
 
 if TYPE_CHECKING:
     import threading
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from recollect.upkeep.cleanup import Cleaned
     from recollect.upkeep.forgetting import Receipt
     from recollect.upkeep.verify import Verified
+    from recollect.write import Limits
 
 Reference = int | str | Note
 T = TypeVar("T")
@@ -87,7 +87,6 @@ class Memory:
         self.settings = load_settings(**chosen) if settings is None else replace(settings, **chosen)
         self.actor = actor
         self._clock = clock
-        self._limits = _limits(self.settings)
         self._folder = Path(folder) if folder is not None else Path.cwd()
         if store is None:
             self.settings = placing.with_local_store(self.settings, self._folder)
@@ -104,6 +103,12 @@ class Memory:
         self._searcher: Searcher | None = None
         self._tools: ToolMemory | None = None
         self._on_search: Callable[[], None] | None = None  # what a search asks of the background, if there is one
+
+    @cached_property
+    def _limits(self) -> "Limits":
+        from recollect.write import limits_of
+
+        return limits_of(self.settings)
 
     def close(self) -> None:
         if self._searcher is not None:
@@ -151,6 +156,8 @@ class Memory:
 
     def add_many(self, drafts: Iterable[Draft | str], *, allow_secrets: bool = False) -> Sequence[Added]:
         """Remembers many texts in one transaction: all of them or none."""
+        from recollect.write import change, prepare
+
         given = [draft if isinstance(draft, Draft) else Draft(draft) for draft in drafts]
         if any(draft.tier == "scratchpad" for draft in given):
             raise InvalidInput("what is added is kept, and the scratchpad is not", hint="use scratchpad.put for that")
@@ -191,12 +198,8 @@ class Memory:
         for item, done in zip(prepared, applied, strict=True):
             note = found.get(done.id) or item.note
             notice = f"redacted: {', '.join(item.redacted)}" if item.redacted else ""
-            answer.append(
-                widened(
-                    note, Added, id=done.id, created=not done.duplicate, duplicate=done.duplicate, notice=notice,
-                    operation=op.id,
-                )  # fmt: skip
-            )
+            made = {"id": done.id, "created": not done.duplicate, "duplicate": done.duplicate}
+            answer.append(widened(note, Added, notice=notice, operation=op.id, **made))
         return answer
 
     def _logged(self, added: Sequence[Added]) -> Sequence[Added]:
@@ -346,6 +349,8 @@ class Memory:
         self, ref: Reference, verb: str, fields: Mapping[str, Any], expected_rev: int | None = None,
         allow_secrets: bool = False,
     ) -> Note:  # fmt: skip
+        from recollect.write import change, revise
+
         note = self._note(ref)
         op = self._operation(verb)
         home = self._space_id(note.space)
@@ -527,6 +532,8 @@ class Memory:
     def end_session(self, session: Session | str, *, summary: str = "") -> Session:
         op = self._operation("session")
         found = self.session(session)
+        from recollect.text.redact import clean
+
         ended = replace(found, ended_ms=op.at_ms, summary=clean(summary).text or found.summary)
         return self._store.put_session(op, self._space_id(found.space), ended)
 
@@ -891,7 +898,7 @@ class Memory:
     def _filter(self, **filters: Any) -> Filter:
         if not _WORDS_FOR_TIMES.isdisjoint(filters):
             filters, _ = self._times(filters)
-        return make_filter(self._visible(), self._clock(), self._limits.kinds, filters)
+        return make_filter(self._visible(), self._clock(), tuple(self.settings.kinds), filters)
 
     def _search(self) -> "Searcher":
         if self._searcher is None:
@@ -907,14 +914,6 @@ _CHANGEABLE = frozenset(
 )  # fmt: skip
 _INDEXED = ("content", "title", "context", "tags")  # a change of these changes what is found
 _WORDS_FOR_TIMES = frozenset({"since", "until", "as_of"})
-
-
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        kinds=tuple(settings.kinds), max_note_bytes=settings.max_note_bytes, max_tags=settings.max_tags,
-        chunk_tokens=settings.chunk_tokens, chunk_overlap=settings.chunk_overlap, redact=settings.redact,
-        model=model_input(settings.embedder),
-    )  # fmt: skip
 
 
 def _note_ref(ref: Reference) -> Ref:

@@ -8,18 +8,18 @@ repository must not choose where we write. The list of trusted folders lives in 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.errors import ConfigInvalid, InvalidInput
 from recollect.files import make_private_folder, unwritable, write_private
 from recollect.repository import Repository, has_git_file, read_text, real_path, remote_of, repository_at
+from recollect.values import value
 
 FOLDER = ".recollect"
 _IGNORED_AS = {b".recollect", b".recollect/", b"**/.recollect", b"**/.recollect/"}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Project:
     """Where the project starts, what to call it, and the aliases it is known by, the most certain first."""
 
@@ -28,7 +28,7 @@ class Project:
     aliases: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class InitReport:
     """What `init_project` did. `store_was_there` asks for care: somebody else may have made that store."""
 
@@ -40,7 +40,7 @@ class InitReport:
     store_was_there: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Marker:
     uid: str
     local: bool

@@ -9,17 +9,17 @@ import os
 import re
 import stat
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+
+from recollect.values import value
 
 _MOST_BYTES = 1_000_000
 _USUAL_PORTS = {"ssh": 22, "git+ssh": 22, "ssh+git": 22, "https": 443, "http": 80, "git": 9418}
-_SECTION = re.compile(r"""^\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]""")
-_PAIR = re.compile(r"^([A-Za-z][\w-]*)\s*=\s*(.*)$")
+_SECTION = r"""^\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]"""
+_PAIR = r"^([A-Za-z][\w-]*)\s*=\s*(.*)$"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Repository:
     """A work tree, the common directory of its repository, and the main work tree where that differs and is known."""
 
@@ -77,11 +77,11 @@ def remote_urls(config: str) -> dict[str, str]:
     remote: str | None = None
     for raw in config.replace("\\\r\n", "").replace("\\\n", "").splitlines():
         line = raw.strip()
-        section = _SECTION.match(line)
+        section = re.match(_SECTION, line)
         if section:
             remote = section[2] if section[1].lower() == "remote" else None
             line = line[section.end() :].strip()
-        pair = _PAIR.match(line)
+        pair = re.match(_PAIR, line)
         if pair and remote and pair[1].lower() == "url":
             urls.setdefault(re.sub(r"\\(.)", r"\1", remote), _config_value(pair[2]))
     return {name: url for name, url in urls.items() if url}
@@ -100,6 +100,8 @@ def normal_remote(url: str, folder: Path) -> str | None:
         return _host_and_path(short[1], short[2])
     if "://" not in url:
         return _local_remote(url, folder)
+    from urllib.parse import unquote, urlsplit  # two milliseconds, and most remotes are of the short form
+
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

@@ -6,13 +6,16 @@ first use. A merge moves notes and sessions in one transaction under one operati
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recollect.config import Settings
 from recollect.errors import InvalidInput, NotFound
 from recollect.store import Change, Operation, Store, claims_text
 from recollect.types import UNFILED_SPACE, USER_SPACE, Filter, Note, Space
 from recollect.values import value
-from recollect.write import Limits, change
+
+if TYPE_CHECKING:
+    from recollect.write import Limits
 
 BUILT_IN = {USER_SPACE: "user", UNFILED_SPACE: "unfiled"}
 
@@ -110,8 +113,10 @@ def preview_merge(store: Store, source: Space, target: Space, now_ms: int) -> Me
     return MergePreview(source.name, target.name, len(notes), twins, len(sessions))
 
 
-def merge(store: Store, source: Space, target: Space, op: Operation, limits: Limits) -> MergePreview:
+def merge(store: Store, source: Space, target: Space, op: Operation, limits: "Limits") -> MergePreview:
     """Moves everything; a live note whose text the target already has arrives as superseded by its twin."""
+    from recollect.write import change
+
     with store.transaction([source.id, target.id]):
         preview = preview_merge(store, source, target, op.at_ms)
         twins = {note.content_hash: note.uid for note in _all_notes(store, target.id, op.at_ms) if claims_text(note)}

@@ -30,7 +30,8 @@ class _Frozen:
         return hash(tuple(self.__dict__.values()))
 
     def __repr__(self) -> str:
-        content = ", ".join(f"{name}={part!r}" for name, part in self.__dict__.items())
+        shown = (name for name, field in self.__dataclass_fields__.items() if field.repr)  # type: ignore[attr-defined]
+        content = ", ".join(f"{name}={self.__dict__[name]!r}" for name in shown)
         return f"{type(self).__qualname__}({content})"
 
 
@@ -40,11 +41,22 @@ _SHARED = ("__setattr__", "__delattr__", "__eq__", "__hash__", "__repr__")
 @dataclass_transform(frozen_default=True)
 def value(cls: type[T]) -> type[T]:
     """Makes a class with annotated fields a frozen value."""
+    cls.__doc__ = cls.__doc__ or cls.__name__  # else `dataclass` works out a signature to show
     made = dataclass(init=False, repr=False, eq=False)(cls)
     for name in _SHARED:
         setattr(made, name, _Frozen.__dict__[name])
-    made.__init__ = _constructor(made)  # type: ignore[method-assign]
+    made.__init__ = _first(made)  # type: ignore[method-assign]
     return made
+
+
+def _first(cls: type[Any]) -> Any:
+    """A constructor that makes the real one when the class is first used; most calls use few of the classes."""
+
+    def make(self: Any, *given: Any, **named: Any) -> None:
+        cls.__init__ = _constructor(cls)
+        cls.__init__(self, *given, **named)
+
+    return make
 
 
 def widened(original: Any, cls: type[T], **more: Any) -> T:

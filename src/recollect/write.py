@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from recollect import audit
+from recollect.config import Settings
 from recollect.errors import InvalidInput
 from recollect.ids import new_uid
 from recollect.store import Change, is_searchable
@@ -42,6 +43,14 @@ class Limits:
     chunk_overlap: int = 50
     redact: bool = True
     model: ModelInput | None = None  # slices are cut to what it reads
+
+
+def limits_of(settings: Settings) -> Limits:
+    return Limits(
+        kinds=tuple(settings.kinds), max_note_bytes=settings.max_note_bytes, max_tags=settings.max_tags,
+        chunk_tokens=settings.chunk_tokens, chunk_overlap=settings.chunk_overlap, redact=settings.redact,
+        model=model_input(settings.embedder),
+    )  # fmt: skip
 
 
 @value

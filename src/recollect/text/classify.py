@@ -23,11 +23,11 @@ _KINDS: tuple[tuple[str, frozenset[str]], ...] = (
 _TELLING = frozenset().union(*(words for _, words in _KINDS))
 DEFAULT_KIND = "observation"
 
-_LINE_MARKERS = re.compile(r"^\s*(?:(?:>|#{1,6}(?=\s)|[-*+](?=\s)|\d{1,3}[.)](?=\s)|\[[ xX]\](?=\s))\s*)+")
-_NO_TITLE = re.compile(r"^\s*(?:`{3,}|~{3,}|<!--|-{3,}\s*$|={3,}\s*$|\*{3,}\s*$|_{3,}\s*$)")
-_LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)")
+_LINE_MARKERS = r"^\s*(?:(?:>|#{1,6}(?=\s)|[-*+](?=\s)|\d{1,3}[.)](?=\s)|\[[ xX]\](?=\s))\s*)+"
+_NO_TITLE = r"^\s*(?:`{3,}|~{3,}|<!--|-{3,}\s*$|={3,}\s*$|\*{3,}\s*$|_{3,}\s*$)"
+_LINK = r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)"
 # Underscores are left alone: in these notes they are more often part of a name than emphasis.
-_EMPHASIS = re.compile(r"(\*{1,3}|~~|`+)(?=\S)(.{1,300}?)(?<=\S)\1")
+_EMPHASIS = r"(\*{1,3}|~~|`+)(?=\S)(.{1,300}?)(?<=\S)\1"
 _LONGEST_LINE = 500
 
 
@@ -55,7 +55,7 @@ def title_of(text: str, limit: int = 80) -> str:
         if not plain:
             continue
         fallback = fallback or plain
-        if _NO_TITLE.match(plain):
+        if not plain[0].isalpha() and re.match(_NO_TITLE, plain):
             continue
         bare = _unmarked(plain)
         if bare[0].isalnum() or any(char.isalnum() for char in bare):
@@ -74,12 +74,12 @@ def _collapsed(line: str) -> str:
 
 
 def _unmarked(line: str) -> str:
-    bare = line if line[0].isalpha() else _LINE_MARKERS.sub("", line)
+    bare = line if line[0].isalpha() else re.sub(_LINE_MARKERS, "", line)
     if "](" in bare:
-        bare = _LINK.sub(r"\1", bare)
+        bare = re.sub(_LINK, r"\1", bare)
     if "*" in bare or "`" in bare or "~" in bare:
         for _ in range(3):
-            bare = _EMPHASIS.sub(r"\2", bare)
+            bare = re.sub(_EMPHASIS, r"\2", bare)
     return bare.rstrip("# ").strip() or line
 
 

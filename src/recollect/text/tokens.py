@@ -13,10 +13,9 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 TOKENIZER_VERSION = 1
 MAX_TERM = 64
@@ -43,24 +42,24 @@ _JOIN = r"(?:_++|_*+(?:::|[-./\\@:'])_*+|(?<=[0-9]),(?=[0-9]{3}(?![0-9])))"
 _TAIL = r"(?:\+\+|[#+](?![^\W_]))?"
 _HEAD = r"(?:(?<![\w.])\.(?=[A-Za-z]))?"
 
-_ASCII_CHUNK = re.compile(f"{_HEAD}[A-Za-z0-9]++(?:{_JOIN}[A-Za-z0-9]++)*+{_TAIL}")
-_GROUP_BORDER = re.compile(r"[/\\@:]+")
-_ASCII_PART = re.compile("[A-Za-z0-9]+")
-_CAMEL = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[A-Z][0-9]*|[0-9]+")
-_PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
-_CONTRACTION = re.compile(r"([A-Za-z]+)'(s|t|re|ve|ll|d|m)", re.IGNORECASE)
+# Compiled when they are first used: most words are plain and need none of them.
+_ASCII_CHUNK = f"{_HEAD}[A-Za-z0-9]++(?:{_JOIN}[A-Za-z0-9]++)*+{_TAIL}"
+_GROUP_BORDER = r"[/\\@:]+"
+_ASCII_PART = "[A-Za-z0-9]+"
+_CAMEL = r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[A-Z][0-9]*|[0-9]+"
+_PLURAL_ACRONYM = r"[A-Z]{2,}s"
+_CONTRACTION = r"(?i)([A-Za-z]+)'(s|t|re|ve|ll|d|m)"
 _SUFFIX_NAMES = {"+": "plus", "#": "sharp"}
 
-_STOP = frozenset(re.findall(r"\w+", """
+_STOP = frozenset("""
     a about all also am an and any are as at be because been but by can cant could did do does doesnt dont for from get
     had has have he her him his how i if in into is isnt it its just me my no not of on or our out she should so some
     than that the their them then there these they this to too up us was we were what when where which who why will
     with would you your
-"""))  # fmt: skip
+""".split())  # fmt: skip  # noqa: SIM905
 
 
-@dataclass(frozen=True, slots=True)
-class _Wide:
+class _Wide(NamedTuple):
     """Patterns for text beyond ASCII. Compiled when the first such text comes: it takes ten milliseconds."""
 
     chunk: re.Pattern[str]
@@ -95,7 +94,8 @@ class _Memo(dict[str, tuple[str, ...]]):
     """The terms of plain ASCII words seen before, punctuation and all; a long word is analysed each time."""
 
     def __missing__(self, word: str) -> tuple[str, ...]:
-        found = tuple(chain.from_iterable(_any_terms(piece, False) for piece in _ASCII_CHUNK.findall(word)))
+        pieces = [word] if word.isalnum() else re.findall(_ASCII_CHUNK, word)
+        found = tuple(chain.from_iterable(_any_terms(piece, False) for piece in pieces))
         if len(word) <= _MEMO_LENGTH:
             if len(self) >= _MEMO_WORDS:
                 self.clear()
@@ -127,7 +127,7 @@ def query_terms(text: str, limit: int = 64) -> list[str]:
 
 
 def _pieces(text: str) -> list[str]:
-    return _ASCII_CHUNK.findall(text) if text.isascii() else _wide().chunk.findall(_folded(text))
+    return re.findall(_ASCII_CHUNK, text) if text.isascii() else _wide().chunk.findall(_folded(text))
 
 
 def _telling(term: str, count: int) -> int:
@@ -212,13 +212,15 @@ def _symbols(text: str) -> list[str]:
 @lru_cache(maxsize=1 << 15)
 def _chunk_terms(chunk: str) -> tuple[str, ...]:
     """Parts and compounds of one chunk: words joined by single connectors, such as `src/app/userName.py` or `C++`."""
-    contraction = _CONTRACTION.fullmatch(chunk)
+    if chunk.isascii() and chunk.isalnum():
+        return tuple(_word_terms(chunk))
+    contraction = re.fullmatch(_CONTRACTION, chunk)
     if contraction:
         word, ending = contraction.groups()
         return (_term(word + ending if ending in "tT" else word),)
     out: list[str] = []
-    part_of = _ASCII_PART if chunk.isascii() else _wide().part
-    groups = [part_of.findall(group) for group in _GROUP_BORDER.split(chunk)]
+    part = _ASCII_PART if chunk.isascii() else _wide().part
+    groups = [re.findall(part, group) for group in re.split(_GROUP_BORDER, chunk)]
     for group in groups:
         for part in group:
             out.extend(_word_terms(part))
@@ -245,9 +247,9 @@ def _word_terms(word: str) -> list[str]:
     """A word, after the words its capitals set apart. A word of mostly one-letter humps is noise, not a name."""
     if word.islower() or word.isupper() or not word.isascii() or len(word) > MAX_TERM:
         return [_term(word[: MAX_TERM + 1])]
-    humps = _CAMEL.findall(word)
+    humps: list[str] = re.findall(_CAMEL, word)
     noisy = len(humps) > 4 and len(word) * 2 < len(humps) * 5
-    if len(humps) == 1 or noisy or _PLURAL_ACRONYM.fullmatch(word):
+    if len(humps) == 1 or noisy or re.fullmatch(_PLURAL_ACRONYM, word):
         return [_term(word)]
     return [*map(_term, humps), _term(word)]
 

@@ -7,7 +7,6 @@ when several processes reset the write-ahead log, so they are refused too.
 
 import contextlib
 import os
-import random
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -66,7 +65,7 @@ def make_store(path: Path, durability: str) -> None:
     with translated(path):
         make_private_folder(path.parent)
         places.refuse_network(path)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}-{random.getrandbits(32):08x}.new")
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.new")
         try:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             _write_schema(temporary, durability)
@@ -193,7 +192,9 @@ def busy_handler(seconds: float) -> Callable[[int], bool]:
             deadline[0] = time.monotonic() + seconds
         if time.monotonic() > deadline[0]:
             return False
-        time.sleep(random.uniform(0.0005, 0.003))
+        from random import uniform  # a millisecond that most commands never need
+
+        time.sleep(uniform(0.0005, 0.003))
         return True
 
     return wait
