@@ -93,7 +93,7 @@ def test_one_more_line_of_fifty_megabytes_costs_one_line(memory: Memory, notes: 
             stream.write(record(2 * number, f"question number {number}") + record(2 * number + 1, [printed]))
     assert log.stat().st_size > 50_000_000
     first = memory.index(notes, embed=False)
-    assert (first.turns, first.left_out) == (10, {"tool call or result": 10})
+    assert (first.turns, first.left_out) == (10, {"claude-code": {"tool call or result": 10}})
     with log.open("a") as stream:
         stream.write(record(20, "the zeppelin landed in Friedrichshafen"))
     done = memory.index(notes, embed=False)
@@ -117,6 +117,26 @@ def test_any_sqlite_shell_can_read_what_was_indexed(memory: Memory, notes: Path)
         assert shell.execute("select count(*) from embedding_cache").fetchone() == (1,)
     finally:
         shell.close()
+
+
+def test_what_is_taken_back_in_a_later_pass_goes(memory: Memory, notes: Path) -> None:
+    log = notes / "session-1.jsonl"
+    head = {"sessionId": "5e55", "projectHash": "ab", "startTime": "2026-01-01T00:00:00Z"}
+    said = [
+        {"id": "m1", "type": "user", "timestamp": "2026-01-01T00:00:01Z", "content": "which airship is it?"},
+        {"id": "m2", "type": "gemini", "timestamp": "2026-01-01T00:00:02Z", "content": "the zeppelin, I believe"},
+    ]
+    log.write_text("".join(json.dumps(record) + "\n" for record in (head, *said)))
+    memory.index(notes, embed=False)
+    assert found(memory, "zeppelin")
+    with log.open("a") as stream:
+        stream.write(json.dumps({"$rewindTo": "m1"}) + "\n")
+    memory.index(notes, embed=False)
+    assert found(memory, "zeppelin") == []
+    with log.open("a") as stream:
+        stream.write(json.dumps({**said[1], "id": "m3", "content": "the blimp"}) + "\n")
+    memory.index(notes, embed=False)
+    assert found(memory, "blimp") and found(memory, "zeppelin") == []
 
 
 def test_turns_outlive_their_transcript(memory: Memory, notes: Path) -> None:

@@ -70,8 +70,8 @@ def add(
     ready = [_cleaned(turn, boundary, op, limits) for turn in turns]
     with store.transaction([space]):
         known = store.turns([space], session=session.uid, around=(session.turns - 1, 10_000_000))
-        records = {turn.record for turn in known}
-        new = [turn for turn in ready if turn.record not in records]
+        records = store.turn_hashes(space, session, [turn.record for turn in ready])
+        new = list({turn.record: turn for turn in reversed(ready) if turn.record not in records}.values())[::-1]
         before = known[-2:]
         line = [*before, *new]
         words = [terms(turn.text) for turn in line]
@@ -85,7 +85,10 @@ def add(
             last = before[-1]
             context = around(words, len(before) - 1)
             store.rebuild_chunks(op, space, "turn", last.id, turn_chunks(last, context, limits))
-    return Stored(ids, sum(len(draft.chunks) for draft in drafts) if ids else 0)
+    # Fewer than were new: what was forgotten does not come back.
+    kept = {turn.record for turn in store.turns([space], ids=ids)} if 0 < len(ids) < len(drafts) else None
+    counted = [len(draft.chunks) for draft in drafts if kept is None or draft.turn.record in kept]
+    return Stored(ids, sum(counted) if ids else 0)
 
 
 def _cleaned(turn: Turn, boundary: Boundary, op: Operation, limits: Limits) -> Turn:

@@ -34,6 +34,7 @@ from recollect.readers import (
 )
 from recollect.readers.contract import Text
 from recollect.readers.paths import open_safely
+from recollect.rechunking import turn_chunks_of
 from recollect.store import Operation, SourceFile, Store
 from recollect.text.redact import clean
 from recollect.text.tokens import terms
@@ -64,7 +65,7 @@ class Indexed:
     chunks: int = 0
     bytes_read: int = 0
     formats: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # of each format: the reason, how often
     unfiled: int = 0
     embedded: int = 0
 
@@ -80,7 +81,7 @@ class Indexer:
         self._place = place
         self._counts: Counter[str] = Counter()
         self._formats: dict[str, Counter[str]] = {}
-        self._left_out: Counter[str] = Counter()
+        self._left_out: dict[str, Counter[str]] = {}
         self._skipped: list[tuple[str, str]] = []
 
     def run(self, roots: Sequence[Root], *, force: bool = False, progress: Progress | None = None) -> Indexed:
@@ -169,10 +170,13 @@ class Indexer:
 
     def _result(self) -> Indexed:
         numbers = {name: self._counts[name] for name in _COUNTED}
-        formats = {name: dict(counts) for name, counts in sorted(self._formats.items())}
         return Indexed(
-            **numbers, skipped=tuple(self._skipped), formats=formats, left_out=dict(sorted(self._left_out.items()))
+            **numbers, skipped=tuple(self._skipped), formats=_sorted(self._formats), left_out=_sorted(self._left_out)
         )
+
+
+def _sorted(counts: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:
+    return {name: dict(sorted(numbers.items())) for name, numbers in sorted(counts.items()) if numbers}
 
 
 def _renamed(turn: Turn, known_hash: str) -> Turn:
@@ -264,7 +268,7 @@ class _Transcript:
                 self._flush()
                 self._rewind(item)
             elif isinstance(item, Skip):
-                self._in._left_out[item.reason] += 1
+                self._leave_out(item.reason)
             else:
                 self._step(item)
                 last = max(last, item.offset)
@@ -325,12 +329,15 @@ class _Transcript:
             fresh = self._store.sessions([space], uid=session.uid)[0]
             self._homes[self._head.agent, self._head.key] = (space, fresh)
 
+    def _leave_out(self, reason: str, count: int = 1) -> None:
+        self._in._left_out.setdefault(self._reader.name, Counter())[reason] += count
+
     def _turn(self, said: Said) -> Turn:
         most = self._in._limits.max_note_bytes
         text = said.text
         if len(text.encode()) > most:
             text = text.encode()[:most].decode("utf-8", "ignore")
-            self._in._left_out["end of a very long message"] += 1
+            self._leave_out("end of a very long message")
         return Turn(said.speaker, text, said.at_ms, said.record, said.origin, line=said.line)
 
     def _apart(self, space: int, session: Session, turns: list[Turn]) -> list[Turn]:
@@ -340,11 +347,22 @@ class _Transcript:
         return [_renamed(turn, known[turn.record]) if turn.record in known else turn for turn in turns]
 
     def _rewind(self, item: Rewind) -> None:
-        if self._head is not None and (self._head.agent, self._head.key) in self._homes:
-            space, session = self._homes[self._head.agent, self._head.key]
-            gone = self._store.retract_turns(self._op, space, session, item.to_record)
-            self._in._left_out["taken back"] += gone
-            self._homes[self._head.agent, self._head.key] = (space, self._store.sessions([space], uid=session.uid)[0])
+        """What is taken back may have been said in an earlier pass, so the session need not be open yet."""
+        if self._head is None:
+            return
+        key = (self._head.agent, self._head.key)
+        space = self._homes[key][0] if key in self._homes else self._in._place(self._head.cwd)
+        session = self._store.find_session(space, *key)
+        if session is None:
+            return
+        with self._store.transaction([space]):
+            self._leave_out("taken back", self._store.retract_turns(self._op, space, session, item.to_record))
+            # The turn that is now the last was indexed with words of the one that followed it.
+            for last in self._store.turns([space], session=session.uid)[-1:]:
+                chunks = turn_chunks_of(self._store, self._in._limits, space, last.id)
+                self._store.rebuild_chunks(self._op, space, "turn", last.id, chunks)
+        if key in self._homes:
+            self._homes[key] = (space, self._store.sessions([space], uid=session.uid)[0])
 
 
 def _merged(known: Head | None, new: Head) -> Head:
@@ -358,14 +376,15 @@ def _merged(known: Head | None, new: Head) -> Head:
 def combined(runs: Sequence[Indexed]) -> Indexed:
     """What several runs did together."""
     formats: dict[str, Counter[str]] = {}
-    left_out: Counter[str] = Counter()
+    left_out: dict[str, Counter[str]] = {}
     for run in runs:
-        left_out.update(run.left_out)
-        for name, counts in run.formats.items():
-            formats.setdefault(name, Counter()).update(counts)
+        for whole, part in ((formats, run.formats), (left_out, run.left_out)):
+            for name, counts in part.items():
+                whole.setdefault(name, Counter()).update(counts)
     return Indexed(
         **{name: sum(getattr(run, name) for run in runs) for name in _COUNTED},
-        skipped=tuple(skipped for run in runs for skipped in run.skipped), formats=formats, left_out=left_out,
+        skipped=tuple(skipped for run in runs for skipped in run.skipped), formats=_sorted(formats),
+        left_out=_sorted(left_out),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """`recollect index` and `recollect watch`."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,28 +78,36 @@ def indexed_json(done: "Indexed", embedded: int) -> dict[str, Any]:
             "skipped": [{"path": path, "reason": reason} for path, reason in done.skipped],
         },
         "sessions": done.sessions, "turns": done.turns, "chunks": done.chunks, "embedded": embedded,
-        "bytes_read": done.bytes_read, "formats": {name: dict(counts) for name, counts in done.formats.items()},
-        "left_out": dict(done.left_out), "unfiled": done.unfiled,
+        "bytes_read": done.bytes_read, "unfiled": done.unfiled,
+        "formats": {
+            name: {**counts, "left_out": dict(done.left_out.get(name, {}))} for name, counts in done.formats.items()
+        },
     }  # fmt: skip
 
 
 def _show(done: "Indexed", embedded: int) -> None:
     if done.formats:
-        rows = [(name, c.get("files", 0), c.get("turns", 0), c.get("chunks", 0)) for name, c in done.formats.items()]
-        screen.table(("format", "files", "turns", "chunks"), rows)
+        rows = [
+            (name, c.get("files", 0), c.get("turns", 0), c.get("chunks", 0), _reasons(done.left_out.get(name, {})))
+            for name, c in done.formats.items()
+        ]
+        screen.table(("format", "files", "turns", "chunks", "left out"), rows)
     screen.say(
         f"{screen.plural(done.indexed, 'file')} indexed, {done.unchanged} unchanged, {done.removed} removed; "
         f"{screen.plural(done.turns, 'turn')}, {screen.plural(embedded, 'vector')} made, "
         f"{screen.size(done.bytes_read)} read"
     )
-    if done.left_out:
-        screen.say("left out: " + ", ".join(f"{count} {reason}" for reason, count in done.left_out.items()))
     for path, reason in done.skipped[:SHOWN]:
         screen.say(f"skipped {path}: {reason}")
     if len(done.skipped) > SHOWN:
         screen.say(f"… and {len(done.skipped) - SHOWN} more; --json lists all")
     if done.unfiled:
         screen.say(f"{screen.plural(done.unfiled, 'session')} without a known project: search with --space unfiled")
+
+
+def _reasons(left_out: Mapping[str, int]) -> str:
+    """The most frequent first."""
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items(), key=lambda item: -item[1]))
 
 
 @command("watch", "recollect watch notes/", "recollect watch --agents", "recollect watch --agents --poll")
