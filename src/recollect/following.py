@@ -28,6 +28,34 @@ class Followed:
         return bool(self.path) and Path(path).is_relative_to(self.path)
 
 
+@value
+class IndexedFile:
+    """A file as it was when it was last read; `source` is files, or sessions for a transcript."""
+
+    path: str
+    source: str
+    reader: str
+    bytes: int
+    indexed_ms: int
+
+
+@value
+class Sources:
+    """What is indexed: the places that are followed, and every file in sight."""
+
+    folders: tuple[str, ...]
+    agents: bool
+    files: tuple[IndexedFile, ...]
+
+
+def sources(store: Store, spaces: Sequence[int]) -> Sources:
+    """The places that this machine follows, and the indexed files of these spaces in the order of their paths."""
+    places = [one.path for one in followed(store)]
+    rows = sorted((row for row in store.files(under="") if row.space in spaces), key=lambda row: row.path)
+    files = tuple(IndexedFile(row.path, row.source, row.reader, row.size, row.indexed_ms) for row in rows)
+    return Sources(tuple(path for path in places if path != AGENTS), AGENTS in places, files)
+
+
 def followed(store: Store) -> tuple[Followed, ...]:
     kept = store.get_meta(_key())
     return tuple(Followed(*row) for row in json.loads(kept)) if kept else ()

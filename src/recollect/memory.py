@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from recollect.background import Background
     from recollect.context import Context
     from recollect.embed import Embedder
+    from recollect.following import Sources
     from recollect.index import Indexed, Indexer, Progress
     from recollect.scratchpad import Scratchpad
     from recollect.search import Searcher
@@ -605,6 +606,12 @@ class Memory:
                 done.append(self._indexer(place).run(roots, force=force, progress=progress))
         return replace(combined(done), embedded=self.embed_pending() if embed else 0)
 
+    def indexed(self) -> "Sources":
+        """Which places are kept in step on this machine, and which files in sight are indexed."""
+        from recollect.following import sources
+
+        return sources(self._store, self._visible())
+
     def _indexer(self, place: Callable[[str], int]) -> "Indexer":
         from recollect.index import Indexer
 
@@ -695,6 +702,11 @@ class Memory:
         return Scratchpad(self._store, self.settings, self._limits, self._operation, space, self.actor)
 
     # -- spaces ---------------------------------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path:
+        """The folder that this Memory works in: its project decides the space."""
+        return self._folder
 
     @property
     def space(self) -> str:

@@ -190,7 +190,7 @@ class Store(Protocol):
     # -- files ----------------------------------------------------------------------------------------------------
 
     def files(self, paths: Sequence[str] = (), under: str | None = None) -> list[SourceFile]:
-        """Indexed files by path, or all below a folder; of every space, since a file is read once for the store."""
+        """Indexed files by path, or all below a folder ("" is any); of every space, as a file is read once for all."""
 
     def put_file(self, op: Operation, space: int, file: SourceFile, chunks: Sequence[ChunkDraft] | None) -> int:
         """Makes or updates the row of (space, path) and, unless `chunks` is None, replaces its chunks."""

@@ -24,7 +24,9 @@ from recollect import __version__
 from recollect.errors import InvalidInput, RecollectError
 from recollect.interfaces import answers
 from recollect.interfaces.mcp import hooking, mudpuppy, reading, rulebook, sessions, shapes
+from recollect.interfaces.mcp.indexing import index_tools
 from recollect.interfaces.mcp.opening import LateMemory
+from recollect.interfaces.mcp.scratchpad import scratchpad_tools
 from recollect.interfaces.mcp.tools import Spec, default_tools
 from recollect.memory import Memory
 
@@ -41,6 +43,8 @@ _PRIVATE = CacheHint(ttl_ms=0, scope="private")
 PROFILES: dict[str, Callable[[Callable[[], Memory]], list[Spec]]] = {
     "default": default_tools,
     "sessions": lambda memory: [*default_tools(memory), *sessions.session_tools(memory)],
+    "index": lambda memory: [*default_tools(memory), *index_tools(memory)],
+    "scratchpad": lambda memory: [*default_tools(memory), *scratchpad_tools(memory)],
     "hooks": lambda memory: [*default_tools(memory), *hooking.hook_tools(memory)],
     "rulebook": rulebook.tools,
     "mudpuppy": mudpuppy.tools,

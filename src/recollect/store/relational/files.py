@@ -25,6 +25,8 @@ _PUT = (
 
 class FileTables(ChunkTables):
     def files(self, paths: Sequence[str] = (), under: str | None = None) -> list[SourceFile]:
+        if under == "":
+            return [SourceFile(*row) for row in self._rows(f"{_SELECT}true order by path", ())]
         if under is not None:
             prefix = under.rstrip("/\\")
             rows = self._rows(

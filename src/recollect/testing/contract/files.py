@@ -30,6 +30,7 @@ class FileRules(Rules):
         for path in ("/a/b/one", "/a/b/c/two", "/a/bc/three", "/a/b"):
             room.store.put_file(operation("index"), room.id, source(path), [])
         assert [file.path for file in room.store.files(under="/a/b")] == ["/a/b", "/a/b/c/two", "/a/b/one"]
+        assert {file.path for file in room.store.files(under="")} >= {"/a/b", "/a/b/one", "/a/bc/three"}
 
     def test_a_removed_file_is_no_longer_found(self, room: Room) -> None:
         """Its chunks go with it; a forgotten one does not come back."""
