@@ -353,9 +353,6 @@ class Memory:
         note = self._note(ref)
         op = self._operation(verb)
         home = self._space_id(note.space)
-        hidden = note.state in ("deleted", "evicted")
-        rechunk = hidden or any(getattr(item.note, name) != getattr(note, name) for name in _INDEXED)
-        wanted = note.rev if expected_rev is None else expected_rev
         self._store.apply(op, home, [self._revised(op, note, fields, expected_rev, allow_secrets)])
         return self._store.notes([Ref("note", note.id, None)], [home])[0]
 
@@ -378,10 +375,13 @@ class Memory:
     def _revised(
         self, op: Operation, note: Note, fields: Mapping[str, Any], expected_rev: int | None = None,
         allow_secrets: bool = False,
+    ) -> Change:  # fmt: skip
         from recollect.write import change, revise
 
-    ) -> Change:  # fmt: skip
         item = revise(note, fields, self._limits, op.at_ms, allow_secrets)
+        hidden = note.state in ("deleted", "evicted")
+        rechunk = hidden or any(getattr(item.note, name) != getattr(note, name) for name in _INDEXED)
+        wanted = note.rev if expected_rev is None else expected_rev
         return change(item.note, wanted, self._limits, rechunk=rechunk)
 
     def delete(self, ref: Reference) -> Note:
@@ -687,15 +687,6 @@ class Memory:
 
     def _visible_and_merged(self) -> tuple[int, ...]:
         seen = self._visible()
-    @property
-    def beliefs(self) -> "Beliefs":
-        """How sure notes are, which one took another's place, and which say the same or the opposite."""
-        from recollect.beliefs import Beliefs
-
-        return Beliefs(
-            self._store, self._limits, self._note, self._operation, self._filter, lambda: self._search().embedding
-        )
-
         return (*seen, *(space.id for space in self._store.spaces() if space.merged_into in seen))
 
     # -- the scratchpad -------------------------------------------------------------------------------------------
@@ -832,28 +823,6 @@ class Memory:
 
     def upkeep(self) -> "Cleaned | None":
         """What long-lived processes call at start, at shutdown and now and then: cleans up if a run is due.
-    def consolidate(
-        self, *, sessions: bool = False, older_than_days: float | None = None, least: int = 3,
-        hide_sources: bool = False, dry_run: bool = False,
-    ) -> "Consolidated":  # fmt: skip
-        """Gathers old episodic notes on one subject (7 days, at least 3), or with `sessions` each old session (30
-        days), in one semantic note with links to its sources, which stay unless they are to be hidden."""
-        from recollect import consolidation as gathering
-
-        wish = gathering.wish(sessions, older_than_days, least)
-        op = self._operation("consolidate")
-        if self._wish.name == "all" or placing.find(self._store, self._wish) is None:
-            self._writable()
-        home = self._space()
-        if not sessions:
-            self._search().embedding.drain((home.id,), gathering.COMPARED, 5000)
-        gathered = gathering.plan(self._store, make_filter((home.id,), op.at_ms, (), {}), wish)
-        if dry_run or not gathered:
-            return gathering.Consolidated((), tuple(gathered), 0, "", dry_run)
-        if hide_sources:
-            self._copy_before("consolidate", sum(len(one.notes) for one in gathered), op)
-        return gathering.apply(self._store, home, gathered, op, self._limits, hide_sources)
-
 
         On a server that many share nothing is evicted unasked.
         """
