@@ -25,9 +25,10 @@ FLOORS = {
         "scratchpad tiers "
         "write search showing evaluation dailylog watching background rechunking index following context upkeep "
         "summary tools spaces capture conversation embedding filters transfer undo past backup timeline happened "
+        "beliefs consolidation "
     ),
     "engines": "store vectors embed readers config config_edit files project repository",
-    "vocabulary": "values types errors ids audit text fence rank policies retention timewords",
+    "vocabulary": "values types errors ids audit text fence rank policies retention timewords claims likeness",
 }
 ORDER = list(FLOORS)
 ROOMS = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}

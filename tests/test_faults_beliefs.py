@@ -19,14 +19,14 @@ from recollect.types import STATES
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
 AT_ONCE = 5
-KILLS = SIZES.cleanup_kills // 3
+KILLS = SIZES.cleanup_kills // 10
 PAIRS, SUBJECTS = 40, 20
-LETTERS = "abcdefghijklmnopqrst"
-# verb: how long it takes at most, and what it leaves
+LETTERS = "abcdfghijklmnopqrtuv"  # an e or s at the end would be cut off as an ending
+# verb: about how long it takes, and what it leaves
 VERBS = {
-    "merge": (0.15, Counter(live=PAIRS + 3 * SUBJECTS, superseded=PAIRS)),
+    "merge": (0.12, Counter(live=PAIRS + 3 * SUBJECTS, superseded=PAIRS)),
     "consolidate": (0.15, Counter(live=2 * PAIRS + SUBJECTS, superseded=3 * SUBJECTS)),
-    "supersede": (0.02, Counter(live=2 * PAIRS + 3 * SUBJECTS, superseded=1)),
+    "supersede": (0.03, Counter(live=2 * PAIRS + 3 * SUBJECTS, superseded=1)),
 }
 BEFORE = Counter(live=2 * PAIRS + 3 * SUBJECTS)
 
@@ -66,13 +66,15 @@ def test_a_kill_leaves_before_or_after_and_nothing_between(template: Path, tmp_p
             assert [victim.hear() for victim in victims] == ["ready"] * AT_ONCE
             for victim in victims:
                 victim.tell("go")
+                assert victim.hear() == "begun"
                 time.sleep(dice.uniform(0.0, longest))
                 victim.kill()
             said = [list(iter(victim.hear, None)) for victim in victims]
         for store, words in zip(stores, said, strict=True):
             found = _judge(store, after)
             assert found == "after" or "done" not in words
-            outcomes[found if words == ["begun"] else "not at work"] += 1
+            outcomes[found if not words else "not at work"] += 1
+            longest *= 0.85 if found == "after" else 1.15  # as slow as this machine is now
             shutil.rmtree(store.parent)
         if outcomes["before"] + outcomes["after"] >= KILLS or number > 20 * KILLS:
             break

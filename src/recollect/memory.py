@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     import threading
 
     from recollect.background import Background
+    from recollect.beliefs import Beliefs
+    from recollect.consolidation import Consolidated
     from recollect.context import Context
     from recollect.embed import Embedder
     from recollect.following import Sources
@@ -685,6 +687,15 @@ class Memory:
             )  # fmt: skip
         return self._tools
 
+    @property
+    def beliefs(self) -> "Beliefs":
+        """How sure notes are, which one took another's place, and which say the same or the opposite."""
+        from recollect.beliefs import Beliefs
+
+        return Beliefs(
+            self._store, self._limits, self._note, self._operation, self._filter, lambda: self._search().embedding
+        )
+
     def _visible_and_merged(self) -> tuple[int, ...]:
         seen = self._visible()
         return (*seen, *(space.id for space in self._store.spaces() if space.merged_into in seen))
@@ -820,6 +831,28 @@ class Memory:
         wanted = cleanup.rules(self.settings, max_notes, max_bytes, force)
         op = self._operation("cleanup")
         return self._with_room(lambda: cleanup.run(self._store, self.settings, wanted, op, self._limits, dry_run))
+
+    def consolidate(
+        self, *, sessions: bool = False, older_than_days: float | None = None, least: int = 3,
+        hide_sources: bool = False, dry_run: bool = False,
+    ) -> "Consolidated":  # fmt: skip
+        """Gathers old episodic notes on one subject (7 days, at least 3), or with `sessions` each old session (30
+        days), in one semantic note with links to its sources, which stay unless they are to be hidden."""
+        from recollect import consolidation as gathering
+
+        wish = gathering.wish(sessions, older_than_days, least)
+        op = self._operation("consolidate")
+        if self._wish.name == "all" or placing.find(self._store, self._wish) is None:
+            self._writable()
+        home = self._space()
+        if not sessions:
+            self._search().embedding.drain((home.id,), gathering.COMPARED, 5000)
+        gathered = gathering.plan(self._store, make_filter((home.id,), op.at_ms, (), {}), wish)
+        if dry_run or not gathered:
+            return gathering.Consolidated((), tuple(gathered), 0, "", dry_run)
+        if hide_sources:
+            self._copy_before("consolidate", sum(len(one.notes) for one in gathered), op)
+        return gathering.apply(self._store, home, gathered, op, self._limits, hide_sources)
 
     def upkeep(self) -> "Cleaned | None":
         """What long-lived processes call at start, at shutdown and now and then: cleans up if a run is due.

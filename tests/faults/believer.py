@@ -11,13 +11,13 @@ from recollect.config import load_settings
 def believe(line: Connection, store: str, home: str, verb: str) -> None:
     settings = load_settings(home=Path(home), auto_backups=0, embedder="none")
     with Memory(store, space=SPACE, settings=settings) as memory:
-        memory.beliefs.duplicates()  # everything is loaded, and what is parsed is known
+        shown = memory.beliefs.duplicates(limit=1000)  # everything is loaded now, and what is parsed is known
         memory.consolidate(older_than_days=0, dry_run=True)
         line.send("ready")
         line.recv()
         line.send("begun")
         if verb == "merge":
-            memory.beliefs.merge_duplicates(limit=1000)
+            memory.beliefs.merge_duplicates(shown)
         elif verb == "consolidate":
             memory.consolidate(older_than_days=0, hide_sources=True)
         else:

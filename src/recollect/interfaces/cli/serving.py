@@ -12,7 +12,7 @@ from recollect.interfaces.cli.door import Door, command
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
-PROFILES = ("default", "sessions", "index", "scratchpad", "hooks", "rulebook", "mudpuppy")
+PROFILES = ("default", "sessions", "index", "scratchpad", "hooks", "beliefs", "rulebook", "mudpuppy")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 

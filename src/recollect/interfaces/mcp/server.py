@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from recollect import __version__
 from recollect.errors import InvalidInput, RecollectError
 from recollect.interfaces import answers
-from recollect.interfaces.mcp import hooking, mudpuppy, reading, rulebook, sessions, shapes
+from recollect.interfaces.mcp import beliefs, hooking, mudpuppy, reading, rulebook, sessions, shapes
 from recollect.interfaces.mcp.indexing import index_tools
 from recollect.interfaces.mcp.opening import LateMemory
 from recollect.interfaces.mcp.scratchpad import scratchpad_tools
@@ -46,6 +46,7 @@ PROFILES: dict[str, Callable[[Callable[[], Memory]], list[Spec]]] = {
     "index": lambda memory: [*default_tools(memory), *index_tools(memory)],
     "scratchpad": lambda memory: [*default_tools(memory), *scratchpad_tools(memory)],
     "hooks": lambda memory: [*default_tools(memory), *hooking.hook_tools(memory)],
+    "beliefs": lambda memory: [*default_tools(memory), *beliefs.belief_tools(memory)],
     "rulebook": rulebook.tools,
     "mudpuppy": mudpuppy.tools,
 }
