@@ -11,7 +11,7 @@ STRICT =
 DATA =
 OUT = bench-quality.json
 
-.PHONY: help demo test soak setup lint format pin bench-writes bench-embedding bench-agents bench-quality bench-tools clean
+.PHONY: help demo test soak setup lint format pin bench-writes bench-search bench-embedding bench-agents bench-quality bench-tools clean
 
 help:
 	@echo "make demo              see it work"
@@ -20,7 +20,7 @@ help:
 	@echo "make setup             only prepare $(VENV)"
 	@echo "make lint              ruff, mypy, vulture"
 	@echo "make format            rewrite the source in the house style"
-	@echo "make bench-writes | bench-embedding | bench-agents | bench-quality DATA=folder [OUT=file.json]"
+	@echo "make bench-writes | bench-search | bench-embedding | bench-agents | bench-quality DATA=folder [OUT=file.json]"
 	@echo "make bench-tools DATA=folder [OUT=file.json]"
 	@echo "make pin               choose versions anew for requirements/*.txt"
 	@echo "make clean             remove $(VENV), caches and builds"
@@ -90,6 +90,9 @@ bench-indexing: $(READY)
 
 bench-embedding: $(READY)
 	$(BIN)/python bench/embedding.py
+
+bench-search: $(READY)
+	$(BIN)/python bench/search.py
 
 bench-agents: $(READY)
 	$(BIN)/python bench/agents.py
