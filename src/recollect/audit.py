@@ -68,8 +68,12 @@ def _number(content: int | None) -> str:
 
 
 def fields_of(image: Mapping[str, Any]) -> dict[str, Any]:
-    """An image back as keyword arguments for a Note."""
+    """An image back as keyword arguments for a Note, with the sizes that follow from its text."""
+    from recollect.text.chunk import estimate_tokens
+
     fields = dict(image)
+    fields["bytes"] = len(image["content"].encode())
+    fields["token_count"] = estimate_tokens(image["content"])
     fields["tags"] = tuple(image["tags"])
     fields["links"] = tuple(Link(to, kind) for to, kind in image["links"])
     return fields
