@@ -23,7 +23,7 @@ FLOORS = {
     "memory": "memory plugins testing",
     "pipelines": (
         "scratchpad tiers "
-        "write search showing evaluation dailylog watching background rechunking index following context upkeep "
+        "write search showing evaluation dailylog watching background rechunking index following beside context upkeep "
         "summary tools spaces capture conversation embedding filters transfer undo past backup timeline happened "
         "beliefs consolidation "
     ),

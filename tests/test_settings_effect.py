@@ -230,8 +230,10 @@ def test_log_level_decides_what_background_work_tells(home: Path, caplog: pytest
         assert ("Memory index ready" in caplog.text) is told
 
 
-SYNCED = {"sync_on_start": {"sync_on_start": True}, "sync_on_search": {"sync_on_search": True},
-          "sync_interval_seconds": {"sync_interval_seconds": 1}, "nothing": {}}  # fmt: skip
+SYNCED: dict[str, dict[str, Any]] = {
+    "sync_on_start": {"sync_on_start": True}, "sync_on_search": {"sync_on_search": True},
+    "sync_interval_seconds": {"sync_interval_seconds": 1}, "nothing": {},
+}  # fmt: skip
 
 
 @effect("sync_on_start", "sync_on_search", "sync_interval_seconds")

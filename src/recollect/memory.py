@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from recollect.background import Background
     from recollect.beliefs import Beliefs
+    from recollect.beside import Surroundings
     from recollect.consolidation import Consolidated
     from recollect.context import Context
     from recollect.embed import Embedder
@@ -273,6 +274,13 @@ class Memory:
         else:
             raise InvalidInput(f"{ref} names a note", hint="use get for notes")
         raise NotFound(f"nothing with the id {ref}", hint="search again: what is indexed gets new ids when it changes")
+
+    def surroundings(self, ref: "str | Chunk | Turn") -> "Surroundings":
+        """What stands before and after a passage or turn: some lines of its file, or the turns next to it."""
+        from recollect.beside import surroundings
+
+        item = self.passage(ref) if isinstance(ref, str) else ref
+        return surroundings(self._store, item, self._space_id(item.space))
 
     def list(
         self, *, limit: int = 20, before: Note | None = None, as_of_ms: int | None = None, **filters: Any
@@ -549,6 +557,16 @@ class Memory:
 
     def sessions(self, *, limit: int = 50) -> Sequence[Session]:
         return self._store.sessions(self._visible(), limit=limit)
+
+    def about(self, session: Session | str) -> str:
+        """A session in one line: of its summary, its title, or the first words that were said."""
+        from recollect.summary import line_of
+
+        found = self.session(session)
+        said = () if found.summary or found.title else self._store.turns(
+            [self._space_id(found.space)], session=found.uid, around=(1, 3)
+        )  # fmt: skip
+        return line_of(found, said)
 
     def add_turns(self, session: Session | str, turns: Iterable[Turn], *, allow_secrets: bool = False) -> Sequence[int]:
         """Remembers what was said; turns whose record the session already has are left alone."""

@@ -8,9 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from recollect.text.classify import kind_of
+from recollect.text.classify import kind_of, title_of
 from recollect.text.tokens import terms
-from recollect.types import TRUSTED_ORIGINS, Turn
+from recollect.types import TRUSTED_ORIGINS, Session, Turn
 
 LONGEST_SENTENCE = 240
 MOST_TEXT = 200_000  # characters of a session that are looked at, half from each end
@@ -22,6 +22,14 @@ _PATH = re.compile(r"(?<![\w:/@.])(?:\.{0,2}/)?(?:[\w.-]{1,60}/){1,12}[\w.-]{1,8
 _OPEN = re.compile(r"\b(?:to-?do|fixme|next steps?|still (?:need|fail|open|missing)|remaining|not yet|left to do|open question|follow-?up)\b", re.IGNORECASE)  # noqa: E501  # fmt: skip
 _DONE = {"bugfix", "feature", "refactor", "change"}
 _DID = re.compile(r"\b(?:fixed|added|created|refactored|restructured|changed|updated|modified|removed|renamed|moved|implemented|replaced|wrote|merged)\b", re.IGNORECASE)  # noqa: E501  # fmt: skip
+
+
+def line_of(session: Session, first: Sequence[Turn]) -> str:
+    """What a list of sessions says of one: a line of its summary, else its title, else the first words in it."""
+    if session.summary or session.title:
+        return title_of(session.summary, 120) or session.title
+    said = sorted(first, key=lambda turn: turn.origin != "user")
+    return title_of(said[0].text, 120) if said else ""
 
 
 def summarise(turns: Sequence[Turn]) -> str:

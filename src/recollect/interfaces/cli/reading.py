@@ -22,37 +22,51 @@ _FOLLOWS = {"updated_ms", "content_hash"}  # they change with everything else
 def get_command(door: Door, ids: tuple[str, ...], as_of: str | None) -> None:
     """Show whole notes.
 
-    ID is a note's number or uid; c17 and t17 are the passages and turns that search names.
+    ID is a note's number or uid; c17 and t17 are the passages and turns that search names, with what surrounds them.
     """
     with door.memory() as memory:
         found = [
             memory.get(ref, as_of=as_of) if parse_ref(ref).what == "note" else memory.passage(ref) for ref in ids
         ]
-    values = [_value(item) for item in found]
-    door.answer(values[0] if len(values) == 1 else {"notes": values}, lambda: _show_all(found))
+        near = [None if isinstance(item, Note) else memory.surroundings(item) for item in found]
+    values = [_value(item, around) for item, around in zip(found, near, strict=True)]
+    door.answer(values[0] if len(values) == 1 else {"notes": values}, lambda: _show_all(found, near))
 
 
-def _value(item: Any) -> dict[str, Any]:
-    if hasattr(item, "content_hash") and hasattr(item, "kind"):
+def _value(item: Any, around: Any) -> dict[str, Any]:
+    if isinstance(item, Note):
         return answers.note_json(item)
-    return {**answers.plain(item), "id": _short_id(item)}
+    return {**answers.plain(item), "id": _short_id(item), **answers.plain(around)}
 
 
 def _short_id(item: Any) -> str:
     return f"{'t' if hasattr(item, 'record') else 'c'}{item.id}"
 
 
-def _show_all(found: Sequence[Any]) -> None:
-    for number, item in enumerate(found):
+def _show_all(found: Sequence[Any], near: Sequence[Any]) -> None:
+    for number, (item, around) in enumerate(zip(found, near, strict=True)):
         if number:
             screen.say("")
-        if hasattr(item, "kind"):
+        if isinstance(item, Note):
             screen.show_note(item)
         else:
             where = getattr(item, "file_path", "") or getattr(item, "session", "")
-            screen.say(f"{_short_id(item)}  {item.speaker}  {item.space}  {where}".rstrip())
+            lines = f":{item.start_line}-{item.end_line}" if getattr(item, "start_line", None) else ""
+            screen.say("  ".join(part for part in (_short_id(item), item.speaker, item.space, where + lines) if part))
+            _show_beside("before", around.before)
             screen.say("")
             screen.say(getattr(item, "text", None) or item.content)
+            _show_beside("after", around.after)
+
+
+def _show_beside(where: str, neighbours: Sequence[Any]) -> None:
+    """Set in, so that it is not taken for what was asked for."""
+    for beside in neighbours:
+        when = screen.day_and_time(beside.at_ms) if beside.at_ms else ""
+        lines = f"lines {beside.lines[0]}-{beside.lines[1]}" if beside.lines else ""
+        screen.say("\n" + "  ".join(part for part in (f"{where}:", beside.id, beside.speaker, when, lines) if part))
+        for line in beside.text.splitlines():
+            screen.say(f"    {line}")
 
 
 @command("list", "recollect list", "recollect list --kind decision --limit 50", "recollect list --state deleted")
