@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 import recollect.readers
-from readers_corpus import LINE_FORMATS, TALK, as_lines, claude, put, transcript, tree
+from readers_corpus import LINE_FORMATS, TALK, as_lines, claude, pack_zstd, put, transcript, tree
 from recollect.readers import (
     FileReader,
     Head,
@@ -74,6 +74,14 @@ def test_cursors_store_gives_its_messages_in_order(tmp_path: Path) -> None:
     assert items[0] == Head("cursor", "c0ffee", "", "Trees", 1772359200000)
     assert [item.reason for item in items if isinstance(item, Skip)] == ["injected context", "tool call or result"]
     assert [item.record for item in items if isinstance(item, Said)] == ["hash2", "hash4", "hash6", "hash8"]
+
+
+def test_cursors_store_takes_its_title_from_the_notes_beside_it(tmp_path: Path) -> None:
+    path = cursor_store(tmp_path)
+    path.with_name("meta.json").write_text(json.dumps({"title": "Oaks and beeches", "createdAtMs": 1}))
+    assert read(path)[0] == Head("cursor", "c0ffee", "", "Oaks and beeches", 1772359200000)
+    path.with_name("meta.json").write_text("{torn")
+    assert read(path)[0] == Head("cursor", "c0ffee", "", "Trees", 1772359200000)
 
 
 def test_cursors_store_is_read_on_from_its_mark(tmp_path: Path) -> None:
@@ -153,6 +161,21 @@ def test_openclaws_database_gives_every_session(tmp_path: Path) -> None:
     assert talk(items) == [*TALK, ("user", "hi")]
     heads = [item for item in items if isinstance(item, Head)]
     assert [(head.key, head.cwd) for head in heads] == [("s1", "/srv/tree"), ("s2", "/srv/tree")]
+
+
+def test_openclaws_packed_records_are_unpacked(tmp_path: Path) -> None:
+    path = openclaw_store(tmp_path, {"s1": tree(TALK)})
+    plain = read(path)
+    database = apsw.Connection(str(path))
+    database.execute("alter table transcript_events add column event_zstd blob")
+    for seq, event in database.execute("select seq, event_json from transcript_events where seq % 2 = 1").fetchall():
+        packed = pack_zstd(str(event).encode())
+        database.execute("update transcript_events set event_json = null, event_zstd = ? where seq = ?", (packed, seq))
+    assert read(path) == plain
+    database.execute("update transcript_events set event_zstd = substr(event_zstd, 1, 12) where event_json is null")
+    database.close()
+    left = [item.reason for item in read(path) if isinstance(item, Skip)]
+    assert {"malformed record", "packed data is damaged or cut short"} & set(left)
 
 
 def test_openclaws_database_is_read_on_session_by_session(tmp_path: Path) -> None:

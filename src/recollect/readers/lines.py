@@ -104,6 +104,17 @@ def read_whole(path: Path, root: Path | None, limit: int) -> bytes | None:
     return None if len(content) > limit else content
 
 
+def unpack_zstd(packed: bytes, limit: int) -> bytes:
+    """What was packed on its own, such as a column of a database. Raises `Unpackable`, also if there is more of it."""
+    try:
+        content: bytes = _zstd().ZstdDecompressor().decompress(packed, max_length=limit + 1)
+    except _damage() as trouble:
+        raise Unpackable("packed data is damaged or cut short") from trouble
+    if len(content) > limit:
+        raise Unpackable("unpacks to more than the cap")
+    return content
+
+
 def json_lines(path: Path, offset: int, number: int, root: Path | None = None) -> Iterator[Line]:
     """The whole lines from byte `offset` on; `number` lines ended before it. Raises `Unpackable` where data breaks."""
     with unpacked(path, root) as (stream, packed):

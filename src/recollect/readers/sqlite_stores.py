@@ -14,8 +14,8 @@ from recollect.readers.contract import Item, Mark, Skip
 from recollect.readers.cursor import cursor_message
 from recollect.readers.fields import dict_of, modified_ms, name_of, path_of, said, spoken, text_of, time_of, why_silent
 from recollect.readers.jsonl import Meaning, Place, Sessions, State, entitle, learn, when
-from recollect.readers.lines import MAX_LINE_BYTES, parse_json
-from recollect.readers.paths import check_under
+from recollect.readers.lines import MAX_LINE_BYTES, Unpackable, parse_json, unpack_zstd
+from recollect.readers.paths import check_under, open_safely
 from recollect.readers.tree import tree_step
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 BUSY_MS = 250
+MAX_NOTES_BYTES = 1 << 16
 
 
 class _DatabaseReader:
@@ -105,13 +106,27 @@ def _learn_cursor_session(database: "apsw.Connection", path: Path, state: State)
         meta = dict_of(parse_json(bytes.fromhex(row[0]))) if row and isinstance(row[0], str) else {}
     except (ValueError, InvalidInput):
         meta = {}
+    beside = _cursor_notes(path)
     learn(state, key=name_of(meta.get("agentId")) or path.parent.name)
-    when((meta.get("createdAt"),), Place(path, 0, None, 0), state)
-    entitle(state, name_of(meta.get("name")))
+    when((meta.get("createdAt"), beside.get("createdAtMs")), Place(path, 0, None, 0), state)
+    entitle(state, name_of(beside.get("title")) or name_of(meta.get("name")))
+
+
+def _cursor_notes(path: Path) -> dict[str, Any]:
+    """What Cursor writes down beside its database; the title there is the newer one."""
+    try:
+        with open_safely(path.with_name("meta.json"), path.parent) as notes:
+            return dict_of(parse_json(notes.read(MAX_NOTES_BYTES)))
+    except (OSError, InvalidInput):
+        return {}
+
+
+_EVENTS = "select seq, event_json, null from transcript_events where session_id = ? and seq > ? order by seq"
+_EVENTS_PACKED = _EVENTS.replace("null", "event_zstd")
 
 
 class OpenClawStoreReader(_DatabaseReader):
-    """`event_json` is the record that the JSON lines had; `seq` orders the records of a session."""
+    """`event_json` is the record that the JSON lines had, large ones packed as `event_zstd`; `seq` is their order."""
 
     name = "openclaw"
     tables = frozenset({"transcript_events"})
@@ -134,16 +149,15 @@ class OpenClawStoreReader(_DatabaseReader):
         now: State = {}
         learn(now, key=name_of(session))
         sessions = Sessions(self.name, path, now)
-        rows = database.execute(
-            "select seq, event_json from transcript_events where session_id = ? and seq > ? order by seq",
-            (session, before),
-        )
-        for seq, event in rows:
+        packs = database.execute("select 1 from pragma_table_info('transcript_events') where name = 'event_zstd'")
+        rows = database.execute(_EVENTS_PACKED if packs.fetchone() else _EVENTS, (session, before))
+        for seq, event, packed in rows:
             place = Place(path, seq, None, modified_ms(path))
             try:
-                record = parse_json(event if isinstance(event, str | bytes) else "")
-            except InvalidInput:
-                yield Skip("malformed record")
+                content = unpack_zstd(packed, MAX_LINE_BYTES) if event is None and isinstance(packed, bytes) else event
+                record = parse_json(content if isinstance(content, str | bytes) else "")
+            except (InvalidInput, Unpackable) as trouble:
+                yield Skip(str(trouble) if isinstance(trouble, Unpackable) else "malformed record")
                 continue
             if not isinstance(record, dict):
                 yield Skip("malformed record")
