@@ -325,6 +325,16 @@ def test_merge_export_and_import_take_the_scratchpad_along(open_memory: "Open", 
     assert there.scratchpad.of("s").items() == []
 
 
+def test_forgetting_a_session_forgets_its_scratchpad(memory: Memory) -> None:
+    session = memory.start_session("one", agent="bot")
+    item = memory.scratchpad.of(session).put("Tea at four")
+    other = memory.scratchpad.put("Cake at five")
+    assert memory.forget(sessions=[session.uid]).notes == (item.id,)
+    memory.forget(query="cake")
+    with pytest.raises(NotFound):
+        memory.get(other.id)
+
+
 def test_restoring_a_dropped_item_beside_a_note_of_its_text(memory: Memory, pad: Scratchpad) -> None:
     item = pad.put("Tea at four")
     pad.drop(item.id)

@@ -173,6 +173,14 @@ def test_only_what_is_read_in_full_or_told_counts_as_accessed(memory: Memory) ->
     assert {note: one.accesses for note, one in usage.items()} == {read_one.id: 1, told.id: 1}
 
 
+def test_what_was_told_before_is_not_told_and_not_counted_again(memory: Memory) -> None:
+    note = memory.add("We chose tea", pinned=True)
+    seen = [item.id for item in memory.context(sections=["pinned"]).items]
+    again = memory.context(sections=["pinned"], told=seen)
+    assert (again.text, again.items, again.tokens) == ("", (), 0)
+    assert memory._store.usage([note.id], [memory._space().id])[note.id].accesses == 1
+
+
 def test_an_access_after_a_pause_strengthens_what_is_left(open_memory: "Open", clock: "Clock") -> None:
     """At the seed's rate half is lost in 6.93 hours; then an access makes 0.6 of it."""
     memory = open_memory(forgetting="seed")

@@ -5,7 +5,7 @@ and one place to write (`space`), sees that space and the user's, and never more
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -314,18 +314,22 @@ class Memory:
         answer = self._search().run(query, limit=limit, **timed)
         return replace(answer, notices=(*notices, *answer.notices))
 
-    def context(self, query: str | None = None, *, budget_tokens: int = 2000, **options: Any) -> "Context":
+    def context(
+        self, query: str | None = None, *, budget_tokens: int = 2000, told: Container[str] = (), **options: Any
+    ) -> "Context":
         """What an agent should know, within a budget: for a query, or at the start of a session without one.
 
+        `told` are the ids that it was told before: where nothing else is to be told, the answer is empty.
         Options: sections, min_score (of what counts as relevant), include_untrusted, except_session (a uid), session
         (whose scratchpad is told; without it every one in sight is).
         """
         from recollect.context import compile_context
 
         found = compile_context(self, query, budget_tokens, **options)
-        told = [int(item.id) for item in found.items if item.id.isdigit()]
-        if told:
-            self._used(told, "context")
+        new = [item.id for item in found.items if item.id not in told]
+        if not new:
+            return replace(found, text="", items=(), tokens=0)
+        self._used([int(note) for note in new if note.isdigit()], "context")
         return found
 
     def timeline(

@@ -78,9 +78,8 @@ def _at_prompt(event: Happening) -> str:
     with contextlib.suppress(NotFound), _memory(event, create=False) as memory:
         current = _session(memory, event)
         options: dict[str, Any] = {"sections": ["relevant"], "except_session": current.uid if current else ""}
-        found = memory.context(prompt, budget_tokens=PROMPT_TOKENS, **options)
-        told = _told(event)
-        if not found.items or all(item.id in told for item in found.items):
+        found = memory.context(prompt, budget_tokens=PROMPT_TOKENS, told=_told(event), **options)
+        if not found.items:
             return ""
         _remember_told(event, [item.id for item in found.items])
         return found.text
