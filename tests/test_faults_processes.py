@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
 SECONDS = SIZES.crowd_seconds
 # Nobody comes near giving up (after 30 s), also where a machine has more to do than this.
 LONGEST_WAIT = 10.0
-SLOW_SHARE = 1 / 10_000
+SLOW_SHARE = 1 / 1000
 
 
 def test_eight_writers_and_eight_readers_share_a_store_without_noticing(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ Step = tuple[str, int, int]
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(("add", "many", "update", "delete", "restore", "pin", "link", "import", "cleanup", "say",
-                         "undo", "twin", "expire")),
+                         "undo", "twin", "expire", "copy")),
         st.integers(0, 30), st.integers(0, 9),
     ),
     min_size=1, max_size=12,
@@ -89,6 +89,7 @@ def act(world: World, verb: str, pick: int, word: int) -> str | None:
         "import": lambda: memory.import_notes(_rows(note, text, world.now)),
         "cleanup": lambda: memory.cleanup(max_notes=1 + pick, force=True),
         "merge": lambda: memory.merge_spaces("there", "here"),
+        "copy": lambda: _copied(memory, world.there, pick),
         "say": lambda: [say(one, text) for one in (memory, world.there)],
         "undo": lambda: memory.undo(),
         "twin": lambda: world.there.add(text),
@@ -107,6 +108,14 @@ def act(world: World, verb: str, pick: int, word: int) -> str | None:
 
 def say(memory: Memory, text: str) -> object:
     return memory.add_turns(memory.start_session("s", agent="a"), [Turn("user", text)])
+
+
+def _copied(source: Memory, target: Memory, changed: int) -> None:
+    """Notes with the same uid in both spaces; one of them is changed on either side afterwards."""
+    rows = list(source.export())
+    target.import_notes(rows)
+    for memory in (target, source)[: changed % 3] if rows else ():
+        memory.update(str(rows[changed % len(rows)]["uid"]), content=f"changed {changed} where it was brought")
 
 
 def _rows(note: Any, text: str, now: int) -> list[dict[str, Any]]:
@@ -216,6 +225,24 @@ def test_many_are_deleted_restored_and_pinned_in_one_operation_or_none_is(world:
     assert all(note.pinned for note in memory.pin_many(notes))
     memory.undo()
     assert not any(memory.get(note).pinned for note in notes)
+
+
+@pytest.mark.parametrize("newer", ["here", "there"])
+def test_of_a_note_that_both_spaces_have_a_merge_keeps_the_newer(world: World, newer: str) -> None:
+    note = world.here.add("as it was")
+    world.there.import_notes(list(world.here.export()))
+    older = "there" if newer == "here" else "here"
+    for name in (older, newer):
+        getattr(world, name).update(note.uid, content=f"as {name} has it")
+    before = world.everything()
+    assert world.here.merge_spaces("there", "here", dry_run=True).known == 2
+    done = world.here.merge_spaces("there", "here")
+    assert world.here.get(note.uid).content == f"as {newer} has it"
+    assert len(world.here.search("has", mode="keyword")) == 1
+    assert [finding for finding in world.here.check() if not finding.ok] == []
+    assert world.here.verify().ok
+    world.here.undo(done.operation)
+    assert world.everything() == before
 
 
 def test_notes_of_several_spaces_are_deleted_in_one_operation(world: World) -> None:

@@ -4,6 +4,7 @@
 first use. A merge moves notes and sessions in one transaction under one operation, so that it can be undone.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,9 +37,10 @@ class MergePreview:
     source: str
     target: str
     notes: int
-    duplicates: int
+    duplicates: int  # live notes whose text the target has
     sessions: int
     operation: str = ""
+    known: int = 0  # notes that the target has under the same uid
 
 
 def wish(name: str, folder: Path, home: Path) -> Wish:
@@ -106,29 +108,60 @@ def preview_merge(store: Store, source: Space, target: Space, now_ms: int) -> Me
         raise InvalidInput("a space cannot be merged into itself", hint="name two spaces")
     if source.kind in BUILT_IN:
         raise InvalidInput(f"the space {source.name!r} cannot be merged away", hint="merge project spaces")
-    notes = _all_notes(store, source.id, now_ms)
-    taken = {note.content_hash for note in _all_notes(store, target.id, now_ms) if claims_text(note)}
-    twins = sum(1 for note in notes if claims_text(note) and note.content_hash in taken)
+    notes, there = _all_notes(store, source.id, now_ms), _all_notes(store, target.id, now_ms)
+    uids, taken = {note.uid for note in there}, {note.content_hash for note in there if claims_text(note)}
+    known = sum(1 for note in notes if note.uid in uids)
+    twins = sum(1 for note in notes if note.uid not in uids and claims_text(note) and note.content_hash in taken)
     sessions = store.sessions([source.id], limit=1_000_000)
-    return MergePreview(source.name, target.name, len(notes), twins, len(sessions))
+    return MergePreview(source.name, target.name, len(notes), twins, len(sessions), known=known)
 
 
 def merge(store: Store, source: Space, target: Space, op: Operation, limits: "Limits") -> MergePreview:
-    """Moves everything; a live note whose text the target already has arrives as superseded by its twin."""
+    """Moves everything; a live note whose text the target already has arrives as superseded by its twin.
+
+    Of a note that both have (the same uid, after an import) the newer one becomes the target's newest version, and the
+    source's own stays behind in the closed space, superseded: a space has a uid once.
+    """
     from recollect.write import change
 
     with store.transaction([source.id, target.id]):
         preview = preview_merge(store, source, target, op.at_ms)
-        twins = {note.content_hash: note.uid for note in _all_notes(store, target.id, op.at_ms) if claims_text(note)}
-        moves: list[Change] = []
-        for note in _all_notes(store, source.id, op.at_ms):
-            twin = twins.get(note.content_hash) if claims_text(note) else None
-            moved = replace(note, state="superseded", superseded_by=twin) if twin else note
-            moves.append(change(moved, note.rev, limits, rechunk=False, to_space=target.id))
-        store.apply(op, source.id, moves)
+        there = {note.uid: note for note in _all_notes(store, target.id, op.at_ms)}
+        notes = _all_notes(store, source.id, op.at_ms)
+        newer = {note.uid: note for note in _newer(notes, there)}
+        store.apply(op, target.id, [change(note, note.rev, limits, rechunk=True) for note in newer.values()])
+        twins = {note.content_hash: note.uid for note in {**there, **newer}.values() if claims_text(note)}
+        store.apply(op, source.id, list(_leaving(notes, there, twins, target.id, limits)))
         store.move_sessions(op, source.id, target.id, None)
         store.close_space(source.id, target.id, op)
     return replace(preview, operation=op.id)
+
+
+def _newer(notes: Sequence[Note], there: Mapping[str, Note]) -> Iterator[Note]:
+    """The target's notes as they shall be where the source's are newer, unless another live note has that text."""
+    from recollect import audit
+
+    held = {note.content_hash: note.uid for note in there.values() if claims_text(note)}
+    for note in notes:
+        own = there.get(note.uid)
+        if own is None or note.updated_ms <= own.updated_ms:
+            continue
+        if not claims_text(note) or held.get(note.content_hash, note.uid) == note.uid:
+            yield replace(own, **audit.fields_of(audit.image(note)))
+
+
+def _leaving(
+    notes: Sequence[Note], there: Mapping[str, Note], twins: Mapping[str, str], target: int, limits: "Limits"
+) -> Iterator[Change]:
+    from recollect.write import change
+
+    for note in notes:
+        twin = twins.get(note.content_hash) if claims_text(note) else None
+        if note.uid not in there:
+            moved = replace(note, state="superseded", superseded_by=twin) if twin else note
+            yield change(moved, note.rev, limits, rechunk=False, to_space=target)
+        elif note.state == "live":
+            yield change(replace(note, state="superseded", superseded_by=note.uid), note.rev, limits, rechunk=False)
 
 
 def _all_notes(store: Store, space: int, now_ms: int) -> list[Note]:

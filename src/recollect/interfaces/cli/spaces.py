@@ -63,7 +63,7 @@ def merge_command(door: Door, source: str, target: str, yes: bool) -> None:
     with door.memory() as memory:
         preview = memory.merge_spaces(source, target, dry_run=True)
         what = (
-            f"{screen.plural(preview.notes, 'note')} ({preview.duplicates} of them already there) and "
+            f"{screen.plural(preview.notes, 'note')} ({preview.duplicates + preview.known} of them already there) and "
             f"{screen.plural(preview.sessions, 'session')} from {preview.source} to {preview.target}"
         )
         if not yes and not door.as_json:
