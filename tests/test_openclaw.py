@@ -92,6 +92,13 @@ def test_a_file_of_somebody_else_keeps_the_folder(claw: Claw) -> None:
     assert [path.name for path in claw.plugin.iterdir()] == ["notes.txt"]
 
 
+def test_our_files_go_even_when_nobody_remembers_what_was_there_before(claw: Claw) -> None:
+    claw.setup()
+    shutil.rmtree(claw.shell.home / "setup")
+    claw.setup("--uninstall")
+    assert not claw.plugin.exists() and claw.read() == {}
+
+
 def test_a_dry_run_shows_everything_and_changes_nothing(claw: Claw) -> None:
     shown = claw.setup("--dry-run")
     assert "+++ " in shown.out and "before_prompt_build" in shown.out and "allowConversationAccess" in shown.out
