@@ -11,7 +11,7 @@ STRICT =
 DATA =
 OUT = bench-quality.json
 
-.PHONY: help demo test soak setup lint format pin bench-writes bench-search bench-embedding bench-agents bench-quality bench-tools clean
+.PHONY: help demo test soak setup lint format pin bench-writes bench-indexing bench-search bench-embedding bench-agents bench-quality bench-belief bench-tools clean
 
 help:
 	@echo "make demo              see it work"
@@ -20,8 +20,9 @@ help:
 	@echo "make setup             only prepare $(VENV)"
 	@echo "make lint              ruff, mypy, vulture"
 	@echo "make format            rewrite the source in the house style"
-	@echo "make bench-writes | bench-search | bench-embedding | bench-agents | bench-quality DATA=folder [OUT=file.json]"
+	@echo "make bench-writes | bench-indexing | bench-search | bench-embedding | bench-agents | bench-quality DATA=folder [OUT=file.json]"
 	@echo "make bench-tools DATA=folder [OUT=file.json]"
+	@echo "make bench-belief [OUT=file.json]"
 	@echo "make pin               choose versions anew for requirements/*.txt"
 	@echo "make clean             remove $(VENV), caches and builds"
 
@@ -100,6 +101,9 @@ bench-agents: $(READY)
 bench-quality: $(READY)
 	@test -n "$(DATA)" || { echo "Say where the questions are: make bench-quality DATA=folder [OUT=file.json]" >&2; exit 2; }
 	$(BIN)/python bench/quality.py --data "$(DATA)" --out "$(OUT)"
+
+bench-belief: $(READY)
+	$(BIN)/python bench/belief.py --out "$(if $(filter-out file,$(origin OUT)),$(OUT),bench-belief.json)"
 
 bench-tools: $(READY)
 	@test -n "$(DATA)" || { echo "Say where the tools are: make bench-tools DATA=folder [OUT=file.json]" >&2; exit 2; }

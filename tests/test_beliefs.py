@@ -141,6 +141,20 @@ def test_since_when_the_new_one_is_true_can_be_said(memory: Memory) -> None:
         memory.beliefs.supersede(later.new.id, "Ana lives in Faro", at_ms=START - 2 * 10**9)
 
 
+def test_the_same_question_finds_what_took_the_place_of_a_note(memory: Memory) -> None:
+    first = memory.add("Ana works at the library", context="people")
+    second = memory.add("Ana joined the archive")
+    third = memory.add("Ana left the archive for a publisher")
+    memory.add("Ana drinks tea")
+    memory.beliefs.supersede(first.id, second.id)
+    done = memory.beliefs.supersede(second.id, third.id)
+    assert set(done.new.context.split()) == {"people", "works", "joined"}
+    hits = memory.search("where does Ana work", mode="keyword")
+    assert hits[0].id == str(third.id)
+    memory.undo(done.operation)
+    assert memory.get(third.id).context == ""
+
+
 def test_the_text_of_a_live_note_supersedes_by_that_note(memory: Memory) -> None:
     old, twin = memory.add("I use vim"), memory.add("I use helix")
     done = memory.beliefs.supersede(old.id, "I use helix")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.claims import between, claims, contradictions
+from recollect.claims import between, claims, contradictions, frame
 from recollect.likeness import by_terms, groups, overlap
 from recollect.testing.room import note
 from recollect.types import Note
@@ -28,6 +28,9 @@ CONTRADICT = [
     ("The deadline is 3 May", "The deadline is 10 June", "3 May", "10 June"),
     ("I like coffee", "I no longer like coffee", "coffee", "coffee"),
     ("I hate cilantro", "I love cilantro", "cilantro", "cilantro"),
+    ("I work at Acme as an engineer", "I left Acme, now I work at Globex", "Acme", "Globex"),
+    ("My dentist is Dr. Wolff", "My dentist is Dr. Nunes, near the river", "Dr. Wolff", "Dr. Nunes"),
+    ("I am on a vegetarian diet.", "I am on a vegan diet.", "vegetarian", "vegan"),
     ("He uses zsh as his shell", "He switched to fish as his shell", "zsh", "fish"),
 ]
 AGREE = [
@@ -37,6 +40,8 @@ AGREE = [
     ("We use Python", "We use Docker"),
     ("The user prefers dark mode", "The user prefers tabs"),
     ("Ana lives in Rome", "Ana works at Acme"),
+    ("I prefer short answers", "I prefer light mode now"),
+    ("I prefer long answers with every detail", "I prefer light mode in every program"),
     ("The API is slow", "The weather is nice"),
     ("Does Ana work at Acme?", "Ana works at Globex"),
     ("The database backup runs nightly at 2am", "The database backup is run every night at 2am"),
@@ -74,6 +79,12 @@ def test_events_spaces_and_times_keep_notes_apart() -> None:
     later_told = made("Ana works at Initech", 3, valid_from_ms=1)  # told last, true first
     (found,) = contradictions([made("Ana works at Acme", 1), later_told])
     assert (found.older.id, found.newer.id) == (3, 1)
+
+
+def test_what_both_are_about_is_told_without_the_old_value() -> None:
+    assert frame("Ana works at Acme as an engineer", "Ana left Acme for Globex") == "works engineer"
+    assert frame("The port is 8080", "The port is 9090") == ""
+    assert frame("Tea is hot", "The pot is full") == ""
 
 
 @given(st.text(max_size=200), st.text(max_size=200))

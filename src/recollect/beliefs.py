@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from recollect.claims import LEAST_SCORE, Contradiction, contradictions, true_from
+from recollect.claims import LEAST_SCORE, Contradiction, contradictions, frame, true_from
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.ids import Ref, parse_ref
 from recollect.likeness import Duplicates, by_terms, by_vectors, groups, in_order, richness, terms_of
@@ -128,7 +128,8 @@ class Beliefs:
         self, old: Reference, new: Reference, *, as_text: bool = False, at_ms: int | None = None,
         at: str | None = None, **more: Any,
     ) -> Superseded:  # fmt: skip
-        """The new note takes the place of the old one, which stays, hidden, and is found by `as_of`.
+        """The new note takes the place of the old one, which stays, hidden, and is found by `as_of`. What the old one
+        was about goes into the new one's context, so that the same question finds it.
 
         `new` is a note or a text; a string that reads as an id is one, unless it is meant `as_text`. A text takes
         kind, tags, importance, tier, pin, context and links of the old note unless `more`, fields of `Draft`, says
@@ -164,7 +165,9 @@ class Beliefs:
         item = prepare(draft, before.space, self._limits, op.at_ms)
         if item.note.content_hash == before.content_hash:
             raise InvalidInput("the new text is the old one", hint="give the text that is true now")
-        made = revise(item.note, {"links": _linked(item.note, before.uid, "supersedes")}, self._limits, op.at_ms).note
+        context = _joined(item.note.context, before.context, frame(before.content, item.note.content))
+        whole = {"links": _linked(item.note, before.uid, "supersedes"), "context": context}
+        made = revise(item.note, whole, self._limits, op.at_ms).note
         (done,) = self._store.apply(op, home, [change(made, 0, self._limits, rechunk=True, words=item.words)])
         notice = f"redacted: {', '.join(item.redacted)}" if item.redacted else ""
         return self._store.notes([Ref("note", done.id, None)], [home])[0], notice
@@ -176,6 +179,9 @@ class Beliefs:
         new: dict[str, Any] = {}
         if Link(before.uid, "supersedes") not in successor.links:
             new["links"] = _linked(successor, before.uid, "supersedes")
+        context = _joined(successor.context, before.context, frame(before.content, successor.content))
+        if context != successor.context:
+            new["context"] = context
         if at_ms is not None and true_from(successor) > at_ms:
             new["valid_from_ms"] = at_ms
         if new:
@@ -293,7 +299,8 @@ class Beliefs:
 
     def _revised(self, note: Note, new: Mapping[str, Any], op: Operation) -> Change:
         item = revise(note, new, self._limits, op.at_ms, allow_secrets=True)  # it passed the boundary when it came in
-        return change(item.note, note.rev, self._limits, rechunk=item.note.tags != note.tags)
+        indexed = (note.tags, note.context) != (item.note.tags, item.note.context)
+        return change(item.note, note.rev, self._limits, rechunk=indexed)
 
     def _home(self, note: Note) -> int:
         return named(self._store, note.space).id
@@ -337,6 +344,11 @@ def _check_start(before: Note, at_ms: int | None) -> None:
 def _counted(note: Note, name: str, times: int) -> dict[str, Any]:
     known = note.metadata.get(name)
     return {**note.metadata, name: (known if isinstance(known, int) else 0) + times}
+
+
+def _joined(*parts: str) -> str:
+    """What a note is about, with what its predecessors were about, each once: by their words it is found again."""
+    return " ".join(dict.fromkeys(part for part in parts if part and (part is parts[0] or part not in parts[0])))
 
 
 def _linked(note: Note, uid: str, kind: str) -> tuple[Link, ...]:

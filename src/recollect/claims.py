@@ -66,7 +66,8 @@ _NOT = re.compile(
 )  # fmt: skip
 _GONE = re.compile(r"\b(?:no longer|any ?more|stopped|gave up)\b", re.IGNORECASE)
 _CUT = re.compile(
-    r"[,;(\[—–]|\s+-\s+|\.\s|\s(?:because|since|after|before|but|while|until|when|where|which|who|so that|as of|"
+    r"[,;(\[—–]|\s+-\s+|(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)\.\s|"
+    r"\s(?:because|since|after|before|but|while|until|when|where|which|who|so that|as of|"
     r"instead|these days|any ?more|again|now|today|starting|from now on|full[- ]time|part[- ]time|"
     r"(?:in|since|from) (?:(?:19|20)\d\d|january|february|march|april|may|june|july|august|september|october|november|"
     r"december)|(?:last|this|next) (?:week|month|year|spring|summer|autumn|fall|winter))\b", re.IGNORECASE,
@@ -74,10 +75,13 @@ _CUT = re.compile(
 _OVER = re.compile(r"\s(?:over|instead of|rather than|to(?= \w+$))\s", re.IGNORECASE)
 _FOR = re.compile(r"\s(?:for|as|to)\s", re.IGNORECASE)
 _WHOSE = re.compile(r"['’]s\b")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)\s+|\n+")
+_CLAUSE = re.compile(r"[,;]|\s+(?:and|but|so)\s+", re.IGNORECASE)
+_LEFT = re.compile(r"\b(?:left|quit|stopped using|dropped)\s+([^,;]+?)(?:\s+and\b|[,;]|$)", re.IGNORECASE)
+_WITH = re.compile(r"\s(?:with|in|on|at|during)\s", re.IGNORECASE)
 _ADVERBS = re.compile(
     r"\b(?:now|currently|still|recently|just|also|finally|today|has|have|had|is|are|am|was|will|already|mostly|usually|"
-    r"generally|always|often|since|last|this|next|week|month|year|the|a|an|that|as of|then|and|so|in|on|by|"
+    r"generally|always|often|since|last|this|next|week|month|year|the|a|an|that|as of|then|and|so|in|on|by|new|"
     r"he|she|they|it|says?|said|told us|mentioned)\b", re.IGNORECASE,
 )  # fmt: skip
 _I = re.compile(r"\b(?:i|i'm|i've|im|me|my|mine|we|we're|we've|us|our|ours|the user|user|user's)\b", re.IGNORECASE)
@@ -89,6 +93,7 @@ _ATTRIBUTES = frozenset(query_terms(
 ))  # fmt: skip
 _NUMBER = re.compile(r"\d")
 _NAME = re.compile(r"^(?:[A-Z][\w'&.-]*)(?:\s+(?:of|the|de|[A-Z0-9][\w'&.-]*))*$")
+_STOPPED = frozenset({"i", "the", "my", "is", "a", "an", "at", "in", "as", "of", "to"})  # a word alone is its own term
 _DAYS = frozenset(query_terms("monday tuesday wednesday thursday friday saturday sunday"))
 
 
@@ -149,19 +154,23 @@ def _made(
     whom: str, families: tuple[str, ...], what: str, before: str, changed: bool, denied: bool, words: tuple[str, ...]
 ) -> Claim:
     said = _CUT.split(f"{what} ", maxsplit=1)[0].strip()
-    said, _, other = _parted(_OVER, said) if families != ("is",) else (said, "", "")
-    topic = ""
+    other = topic = ""
     if families != ("is",):
-        said, _, topic = _parted(_FOR, said)
+        said, other = _parted(_OVER, said)
+        said, topic = _parted(_FOR, said)
+    if "prefer" in families:
+        said, _ = _parted(_WITH, said)
+    if not before and (left := _LEFT.search(whom)):
+        before = left[1]
     return Claim(
         subject_of(whom), families, _terms(said), said, before=_terms(before or other), topic=_terms(topic),
         changed=changed, denied=denied, words=words,
     )  # fmt: skip
 
 
-def _parted(at: re.Pattern[str], text: str) -> tuple[str, str, str]:
+def _parted(at: re.Pattern[str], text: str) -> tuple[str, str]:
     match = at.search(text)
-    return (text, "", "") if match is None else (text[: match.start()].strip(), match[0], text[match.end() :].strip())
+    return (text, "") if match is None else (text[: match.start()].strip(), text[match.end() :].strip())
 
 
 @lru_cache(maxsize=8192)
@@ -171,7 +180,8 @@ def _terms(text: str) -> frozenset[str]:
 
 def subject_of(words: str) -> frozenset[str]:
     """Whom a sentence is about, as terms; whoever writes of themselves, or of nobody by name, is one and the same."""
-    bare = _WHOSE.sub(" ", words)
+    last = _CLAUSE.split(words)[-1]
+    bare = _WHOSE.sub(" ", last if last.strip() else words)
     own = _I.search(bare) is not None
     rest = _ADVERBS.sub(" ", _I.sub(" ", bare))
     found = _terms(rest) if re.search(r"\w", rest) else frozenset()
@@ -205,9 +215,11 @@ def _long(claim: Claim) -> bool:
 
 
 def _same_subject(older: Claim, newer: Claim) -> bool:
-    """Equal, or one the longer name of the other: Ana and Ana Lopez."""
-    one, other = older.subject, newer.subject
-    return one == other or bool(one & other - {SELF} and (one <= other or other <= one) and "is" not in older.families)
+    """Equal, or one the longer name of the other: Ana and Ana Lopez, the password and our wifi password."""
+    one, other = older.subject - {SELF}, newer.subject - {SELF}
+    if older.subject == newer.subject:
+        return True
+    return len(one & other) >= (2 if "is" in older.families else 1) and (one <= other or other <= one)
 
 
 def _told(score: float, older: Claim, newer: Claim, reasons: Iterable[str]) -> Judged:
@@ -242,12 +254,12 @@ def _respect(older: Claim, newer: Claim, families: set[str]) -> tuple[float, lis
         return 0.85, [f"for the same: {' '.join(sorted(topics))}"]
     if older.topic and newer.topic:
         return 0.0, []
-    shared = older.value & newer.value
+    shared = _terms(older.said.split()[-1]) & _terms(newer.said.split()[-1])
     if shared:
         return 0.7, [f"values of one kind: both speak of {' '.join(sorted(shared))}"]
     if newer.before and newer.before & older.value:
         return 0.9, []
-    if newer.changed and not older.changed:
+    if newer.changed and "use" in families:
         return 0.55, ["same verb"]
     return 0.4, ["same verb"]
 
@@ -273,7 +285,7 @@ def _shape(said: str) -> str:
 
 def differ(older: Claim, newer: Claim) -> Judged | None:
     """Two sentences that are the same but for one place: "the server listens on 8080" and "… on 9090"."""
-    one, other = older.words, newer.words
+    one, other = _settled(older.words), _settled(newer.words)
     low_one, low_other = [word.casefold() for word in one], [word.casefold() for word in other]
     head = _common(low_one, low_other)
     tail = _common(low_one[head:][::-1], low_other[head:][::-1])
@@ -282,16 +294,23 @@ def differ(older: Claim, newer: Claim) -> Judged | None:
     shared = (head + tail) / longest if longest else 0.0
     if not middle_one or not middle_other or max(len(middle_one), len(middle_other)) > 4 or shared < 0.5:
         return None
-    frame = _terms(" ".join((*one[:head], *one[len(one) - tail :])))
+    around = _terms(" ".join((*one[:head], *one[len(one) - tail :])))
     left, right = " ".join(middle_one).strip(".,;:!"), " ".join(middle_other).strip(".,;:!")
-    if len(frame) < 2 or not _terms(left) or not _terms(right) or _terms(left) == _terms(right):
+    if len(around) < (2 if shared < 0.75 else 1) or not _terms(left) or not _terms(right):
+        return None
+    if _terms(left) == _terms(right):
         return None
     shape = _shape(left)
     score = 0.3 + 0.4 * shared + (0.15 if shape and shape == _shape(right) else 0.0)
     if _terms(left) & _terms(right):  # more likely the same in other words
         score -= 0.15
     reasons = (f"the same words but for one place: {left} / {right}",)
-    return Judged(round(min(score, 0.9), 3), " ".join(sorted(frame)), left, right, reasons)
+    return Judged(round(min(score, 0.9), 3), " ".join(sorted(around)), left, right, reasons)
+
+
+def _settled(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Without a last "now", which says that something changed and not what."""
+    return words[:-1] if words and words[-1].casefold().strip(".,!") in ("now", "today", "again", "instead") else words
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -344,6 +363,17 @@ def between(older: str, newer: str) -> Judged | None:
     return max(found, key=lambda judged: judged.score, default=None)
 
 
+def frame(older: str, newer: str) -> str:
+    """The words of the older text that say what both are about, and that the newer one lacks: who asks where somebody
+    works shall find "left Acme for Globex". Nothing where it is not clear what the value is."""
+    found = between(older, newer)
+    if found is None:
+        return ""
+    known = _terms(found.older) | _terms(newer)
+    words = (word.strip(".,;:!?()\"'") for word in older.split()[:40])
+    return " ".join(dict.fromkeys(word for word in words if word and not _terms(word) <= known | _STOPPED))
+
+
 def _compared(older: Claim, newer: Claim) -> Judged | None:
     """Where a verb is known, its rule decides; else, and for a bare "is", so does the likeness of the words."""
     judged = judge(older, newer)
@@ -370,11 +400,14 @@ def _pairs(notes: Sequence[Note]) -> Iterator[tuple[int, int]]:
 
 
 def _keys(claim: Claim) -> Iterator[tuple[str, ...]]:
-    """What another claim must share to be looked at: whom it is about and how, or how its sentence begins or ends."""
+    """What another claim must share to be looked at: whom it is about and how, or how its sentence begins and ends."""
     for family in claim.families:
         for term in claim.subject:
             yield ("taste" if family in ("prefer", "dislike") else family, term)
     words = query_terms(" ".join(claim.words))
+    if len(words) == 2:
+        yield from (("short", word) for word in words)
     if len(words) >= 3 and len(claim.words) <= 40:
         yield ("begins", *words[:2])
         yield ("ends", *words[-2:])
+        yield ("around", words[0], words[-1])
