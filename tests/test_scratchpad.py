@@ -1,5 +1,6 @@
 """The scratchpad: at hand for a while, within a budget, apart for every session, and never lost."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -196,6 +197,22 @@ def test_what_can_never_fit_is_refused(open_memory: "Open") -> None:
     with pytest.raises(InvalidInput, match="pinned items fill"):
         pad.put(f"{WORDS} {WORDS}")
     assert len(pad.items()) == 1
+
+
+def test_writers_at_once_lose_nothing_and_keep_to_the_budget(open_memory: "Open") -> None:
+    memories = [open_memory(scratchpad_tokens=60) for _ in range(4)]
+
+    def write(number: int) -> list[str]:
+        pad = memories[number].scratchpad.of("shared", "bot")
+        return [pad.put(f"item {number} {one} {WORDS}").uid for one in range(6)]
+
+    with ThreadPoolExecutor(4) as pool:
+        put = {uid for uids in pool.map(write, range(4)) for uid in uids}
+    items = memories[0].scratchpad.of("shared", "bot").items()
+    notes = memories[0].list(limit=100, tags=["from-scratchpad"])
+    assert {note.uid for note in (*items, *notes)} == put
+    assert len(items) + len(notes) == 24
+    assert sum(item.token_count for item in items) <= 60
 
 
 # -- promotion -----------------------------------------------------------------------------------------------------

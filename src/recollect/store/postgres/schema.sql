@@ -69,8 +69,8 @@ create table notes (
 create index notes_id on notes (id);
 create unique index notes_uid on notes (space, uid);
 create unique index notes_live_text on notes (space, content_hash) where state = 'live' and tier <> 'scratchpad';
-create index notes_scratchpad on notes (space, created_ms, id) where tier = 'scratchpad';
-create index notes_semantic on notes (space, id) where tier = 'semantic';
+create index notes_scratchpad on notes (space, tier, created_ms, id) where tier = 'scratchpad';
+create index notes_semantic on notes (space, tier, id) where tier = 'semantic';
 create index notes_time on notes (space, created_ms, id);
 create index notes_expiry on notes (expires_ms) where expires_ms is not null;
 create index notes_session on notes (space, session) where session is not null;

@@ -48,8 +48,8 @@ class Numbers(Engine):
         found: dict[int, Usage] = {}
         for part in batches(note_ids):
             rows = self._rows(
-                "select u.note_id, u.accesses, u.last_access_ms, u.strength, n.pinned from note_use u "
-                "join notes n on n.space = u.space and n.id = u.note_id "
+                "select u.note_id, u.accesses, u.last_access_ms, u.strength, "
+                "(select n.pinned from notes n where n.space = u.space and n.id = u.note_id) from note_use u "
                 f"where u.space in ({marks(spaces)}) and u.note_id in ({marks(part)})",
                 (*spaces, *part),
             )
