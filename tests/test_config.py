@@ -28,6 +28,7 @@ OTHER_VALUES = {
     "embed_base_url": ("https://embed.example/v1", '"https://embed.example/v1"', "https://embed.example/v1"),
     "embed_api_key_env": ("MY_KEY", '"MY_KEY"', "MY_KEY"),
     "embed_timeout_seconds": ("2.5", "2.5", 2.5),
+    "embed_threads": ("2", "2", 2),
     "search_deadline_ms": ("150", "150", 150),
     "search_limit": ("25", "25", 25),
     "search_fusion": ("rrf", '"rrf"', "rrf"),

@@ -217,6 +217,19 @@ def test_a_service_is_asked_as_the_settings_say(home: Path, service: str, monkey
         assert answer.mode == "keyword" and answer.notices
 
 
+@effect("embed_threads")
+def test_the_model_computes_with_as_many_threads_as_the_settings_say(home: Path) -> None:
+    vectors = []
+    for threads in (1, 2):
+        with opened(home, space=f"s{threads}", embed_threads=threads, cache_entries=0) as memory:
+            memory.add("the zeppelin landed")
+            memory.embed_pending()
+            embedder: Any = memory._search().embedding.open()
+            assert embedder._load().session.get_session_options().intra_op_num_threads == threads
+            vectors.append(embedder.embed(["the zeppelin landed"]).tobytes())
+    assert vectors[0] == vectors[1]
+
+
 @effect("log_level")
 def test_log_level_decides_what_background_work_tells(home: Path, caplog: pytest.LogCaptureFixture) -> None:
     for level, told in (("info", True), ("error", False)):

@@ -29,6 +29,7 @@ DOCS: Mapping[str, str] = MappingProxyType(
         "embed_base_url": "Address of an embedding service. Empty means the embedder's own default.",
         "embed_api_key_env": "Name of the environment variable that holds the embedding service's key.",
         "embed_timeout_seconds": "How long to wait for one answer of an embedding service.",
+        "embed_threads": "How many threads the bundled model computes with; the vectors are the same.",
         "search_deadline_ms": "How long a search may spend on embedding chunks that have no vector yet.",
         "search_limit": "How many hits a search returns unless told otherwise.",
         "search_fusion": "How keyword and vector results are merged: default (what measured best), rrf or weighted.",
@@ -75,6 +76,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 BOUNDS: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
         "embed_timeout_seconds": (0.1, 3600),
+        "embed_threads": (1, 64),
         "search_deadline_ms": (0, 600_000),
         "search_limit": (1, 1000),
         "search_min_score": (0, 1),
@@ -114,6 +116,7 @@ class Settings:
     embed_base_url: str = ""
     embed_api_key_env: str = "OPENAI_API_KEY"
     embed_timeout_seconds: float = 30.0
+    embed_threads: int = 1
     search_deadline_ms: int = 2000
     search_limit: int = 10
     search_fusion: str = "default"

@@ -113,7 +113,7 @@ def open_by_name(name: str, settings: Settings) -> "Embedder | None":
     key = os.environ.get(settings.embed_api_key_env, "") if settings.embed_api_key_env else ""
     options = EmbedOptions(
         model=settings.embed_model, base_url=settings.embed_base_url, api_key=key,
-        timeout_seconds=settings.embed_timeout_seconds,
+        timeout_seconds=settings.embed_timeout_seconds, threads=settings.embed_threads,
     )  # fmt: skip
     return open_embedder(name, options=options)
 
