@@ -3,6 +3,7 @@
 import logging
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,27 @@ def test_upkeep_runs_when_it_is_due_and_leaves_a_log_line(
     assert memory.upkeep() is not None
     memory.add_many(f"note {number}" for number in range(WRITES))
     assert memory.upkeep() is not None
+
+
+def test_the_log_that_readers_of_vectors_follow_is_trimmed(
+    memory: Memory, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recollect import policies
+
+    monkeypatch.setattr(policies, "REMOVALS", 5)
+    hashing = replace(memory.settings, embedder="hashing")
+    with Memory(space="here", settings=hashing, clock=clock) as reader:
+        notes = reader.add_many(f"number {number}" for number in range(40))
+        reader.embed_pending()
+        assert len(reader.search("number 7", mode="vector", limit=40)) == 40
+        memory.delete_many(notes[:20])
+        memory.cleanup()
+        left = {note.content for note in notes[20:]}
+        assert {hit.title for hit in reader.search("number 7", mode="vector", limit=40)} == left
+        assert memory._store.trim_removals(5) == 0
+        memory.restore_many(notes[:20])
+        reader.embed_pending()
+        assert len(reader.search("number 7", mode="vector", limit=40)) == 40
 
 
 def test_many_evictions_are_preceded_by_a_copy(tmp_path: Path, clock: Clock) -> None:

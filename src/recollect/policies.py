@@ -15,6 +15,7 @@ PROTECTED_KINDS = frozenset({"decision"})
 ACTIVE_MS = DAY_MS  # a session that was not ended counts as active for this long after it was last seen
 TRUST_MS = DAY_MS  # how far the clock is believed beyond what an earlier day left behind
 FAR_MS = 3 * DAY_MS  # a weekend is not far
+REMOVALS = 10_000  # kept of the log that readers of vectors follow; a row is some 20 bytes
 ACCESS_DAYS = 90  # each access is kept this long; the counters beside it stay
 FEW = 20  # the newest versions of a note are kept however old they are
 

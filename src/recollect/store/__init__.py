@@ -334,6 +334,10 @@ class Store(Protocol):
         """Removes versions replaced before a time (but never a note's newest `keep`), accesses before a time, and
         the least recently used of the embedding cache."""
 
+    def trim_removals(self, keep: int) -> int:
+        """Drops all but the newest of the log that readers of vectors follow, where an engine has one; a reader that is
+        behind it notices, and reads everything anew."""
+
     def count_trim(self, revisions_before_ms: int, keep: int, accesses_before_ms: int, cache: int) -> dict[str, int]:
         """What `trim` would remove."""
 

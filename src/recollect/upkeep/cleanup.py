@@ -199,6 +199,7 @@ def _apply(store: Store, made: Plan, op: Operation, limits: Limits, trim: tuple[
         if made.purges:
             purge = Operation(new_uid(op.at_ms), "purge", op.actor, op.at_ms)
             store.remove(purge, sorted({row.space for row in made.purges}), [row.uid for row in made.purges], [])
+        store.trim_removals(policies.REMOVALS)
         return store.trim(*trim)
 
 

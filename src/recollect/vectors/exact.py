@@ -1,7 +1,8 @@
 """An exact scan in memory, one matrix per space, kept fresh by the store's change numbers.
 
 The truth is in the store. A matrix is loaded on the first search of its space; later searches read only vectors
-newer than the last one seen and mask the rows of chunks that were removed.
+newer than the last one seen and mask the rows of chunks that were removed. The log of removals is trimmed now and then;
+who has not read it up to there loads its matrix anew.
 """
 
 import threading
@@ -19,6 +20,8 @@ class VectorSource(Protocol):
 
     def removed_rows(self, model_id: int, space: int, after: int) -> list[tuple[int, int]]: ...
 
+    def removals_begin(self) -> int: ...
+
     def allowed_chunks(self, where: Filter) -> list[int]: ...
 
     def passing(self, ids: Sequence[int], where: Filter) -> set[int]: ...
@@ -28,8 +31,11 @@ class _Matrix:
     """The vectors of one space: rows grow in doubling blocks, removed ones are masked."""
 
     def __init__(self) -> None:
-        self.change = 0
         self.removal = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self.change = 0
         self.count = 0
         self.ids: Any = None  # 0 where the row was removed: a chunk that leaves and comes back gets a new row
         self.rows: Any = None
@@ -37,6 +43,10 @@ class _Matrix:
     def refresh(self, source: VectorSource, model_id: int, space: int) -> None:
         import numpy as np
 
+        trimmed = source.removals_begin() - 1
+        if trimmed > self.removal:  # what was removed from here before that can no longer be known
+            self._clear()
+            self.removal = trimmed
         gone = source.removed_rows(model_id, space, self.removal)
         if gone:
             self.removal = max(change for change, _ in gone)

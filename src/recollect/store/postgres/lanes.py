@@ -65,6 +65,10 @@ class PostgresLanes(ChunkTables):
         text = stored if isinstance(stored, str) else str(stored)
         return np.array(text.strip("[]").split(","), dtype="<f4").tobytes()
 
+    def trim_removals(self, keep: int) -> int:
+        """There is no such log: vectors are read where they are."""
+        return 0
+
     def _move_vectors(self, column: str, owner: int, space: int) -> None:
         """Nothing to do: vectors follow their chunks by cascade, and nobody keeps a copy."""
 

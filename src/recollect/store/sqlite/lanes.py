@@ -108,6 +108,17 @@ class SqliteLanes(ChunkTables):
             (space, model_id, after),
         )
 
+    def removals_begin(self) -> int:
+        """The oldest removal that is still logged; 0 when there never was one."""
+        begin: int = self._rows("select coalesce(min(change), 0) from removals")[0][0]
+        return begin
+
+    def trim_removals(self, keep: int) -> int:
+        """The newest always stays: it says how far the log has come."""
+        with self.transaction([]):
+            newest = self._rows("select coalesce(max(change), 0) from removals")[0][0]
+            return len(self._rows("delete from removals where change <= ? returning 1", (newest - max(1, keep),)))
+
     def passing(self, ids: Sequence[int], where: Filter) -> set[int]:
         """Those of `ids` that pass the filter."""
         clauses = chunk_clauses(where, self.tag_sql)

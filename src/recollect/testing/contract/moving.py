@@ -80,6 +80,33 @@ class MoveRules(Rules):
         assert (near(here), near(there)) == (["apple", "pear"], ["plum"])
         assert here.store.pending("m", [here.id], 9) == []
 
+    def test_readers_of_vectors_who_are_behind_a_trimmed_log_read_everything_anew(
+        self, rooms: tuple[Room, Room]
+    ) -> None:
+        """A note that left and came back, with nothing left to say so, is found once and where it is."""
+        here, there = rooms
+        here.store.set_active_model("m", 2)
+        made = here.add("apple", [chunk("apple", vector=pack(1, 0))])
+        here.add("pear", [chunk("pear", vector=pack(0, 1))])
+
+        def near(room: Room) -> list[str]:
+            return [
+                room.store.chunks([id], room.see())[0].content
+                for id, _ in room.store.vector_lane("m", [1.0, 0.0], room.see(), 10)
+            ]
+
+        assert near(here) == ["apple", "pear"]
+        here.apply(change(made, to_space=there.id, keep_chunks=True))
+        there.apply(change(there.get(made.uid), to_space=here.id, keep_chunks=True))
+        room = here.add("plum", [chunk("plum", vector=pack(0.6, 0.8))])
+        here.apply(change(room, state="deleted"))
+        here.store.trim_removals(1)
+        assert near(here) == ["apple", "pear"]
+        assert near(there) == []
+        here.add("fig", [chunk("fig", vector=pack(0.8, 0.6))])
+        assert near(here) == ["apple", "fig", "pear"]
+        assert here.store.trim_removals(1) == 0
+
     def test_sessions_move_with_turns_and_chunks(self, rooms: tuple[Room, Room]) -> None:
         """A merged space's sessions are found in the other; only those that came from it go back."""
         here, there = rooms
