@@ -86,7 +86,7 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
 def in_order(one: Note, other: Note) -> bool:
     """Whether two notes have their words in the same order, too: "paint the fence" is no "fence of paint"."""
     words = [query_terms(note.content, limit=256) for note in (one, other)]
-    return SequenceMatcher(None, *words, autojunk=False).ratio() >= LEAST_ORDER
+    return SequenceMatcher(None, words[0], words[1], autojunk=False).ratio() >= LEAST_ORDER
 
 
 def terms_of(notes: Iterable[Note]) -> dict[int, frozenset[str]]:
