@@ -28,7 +28,7 @@ FLOORS = {
         "beliefs consolidation "
     ),
     "engines": "store vectors embed readers config config_edit files project repository",
-    "vocabulary": "values types errors ids audit text fence rank policies retention timewords claims likeness",
+    "vocabulary": "values types errors ids audit text fence rank policies retention maturity timewords claims likeness",
 }
 ORDER = list(FLOORS)
 ROOMS = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.maturity import Used, moves
 from recollect.retention import (
     DAY_MS,
     FADED,
     HOUR_MS,
     RATES,
-    Used,
     familiar,
-    moves,
     retention,
     standing,
     strengthened,

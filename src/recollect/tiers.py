@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from recollect.errors import InvalidInput
 from recollect.ids import Ref
-from recollect.retention import LEAST_ACCESSES, LEAST_CONFIDENCE, Move, moves
+from recollect.maturity import LEAST_ACCESSES, LEAST_CONFIDENCE, Move, moves
 from recollect.store import Change, Operation, Store
 from recollect.types import Note, Tier
 from recollect.values import value

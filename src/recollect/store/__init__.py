@@ -53,7 +53,7 @@ from recollect.types import (
 
 if TYPE_CHECKING:
     from recollect.policies import Hidden, Weight
-    from recollect.retention import Used
+    from recollect.maturity import Used
 
 SCHEMA_VERSION = 2
 __all__ = [

@@ -13,8 +13,9 @@ from recollect import backup, policies, tiers
 from recollect.config import Settings
 from recollect.errors import InvalidInput, StoreCorrupt
 from recollect.ids import Ref, new_uid
+from recollect.maturity import Move
 from recollect.policies import DAY_MS, Bounds, Eviction, Hidden
-from recollect.retention import RATES, Move
+from recollect.retention import RATES
 from recollect.store import Change, Operation, Store
 from recollect.types import Note, State
 from recollect.upkeep.verify import read_key, seal, sealed

@@ -14,8 +14,8 @@ from recollect.store.relational.rows import NOTE_FROM, NOTE_SELECT, batches, mar
 from recollect.types import ChunkDraft, Link, Note
 
 if TYPE_CHECKING:
+    from recollect.maturity import Used
     from recollect.policies import Hidden, Weight
-    from recollect.retention import Used
 
 _FOUND = sorted(SEARCHABLE)
 _WEIGHTS = (
@@ -50,7 +50,7 @@ class Keeping(Engine):
         return [Weight(*row) for row in self._rows(_WEIGHTS)]
 
     def tier_candidates(self, spaces: Sequence[int], accesses: int, confidence: float) -> "list[Used]":
-        from recollect.retention import Used
+        from recollect.maturity import Used
 
         risen = self._rows(
             f"{_USED}from note_use u join notes n on n.space = u.space and n.id = u.note_id "

@@ -3,7 +3,8 @@
 import pytest
 
 from recollect.errors import Conflict
-from recollect.retention import HOUR_MS, RATES, Used, retention, strengthened
+from recollect.maturity import Used
+from recollect.retention import HOUR_MS, RATES, retention, strengthened
 from recollect.store import Use
 from recollect.testing.contract.rules import Rules
 from recollect.testing.room import Room, insert, note
