@@ -222,6 +222,26 @@ def test_upkeep_runs_when_it_is_due_and_leaves_a_log_line(
     assert memory.upkeep() is not None
 
 
+def test_learned_pairs_are_pruned_by_the_limits_that_stand(memory: Memory, clock: Clock) -> None:
+    memory.add("something")
+    for number in range(6):
+        memory.tools.learn(f"request {number}", f"tool{number}", embed=False)
+    assert memory.cleanup(dry_run=True).pairs == memory.cleanup().pairs == 0
+    clock.pass_days(20, memory)
+    memory.tools.learn("request 0", "tool0", embed=False)
+    clock.pass_days(20, memory)
+    assert (memory.cleanup(dry_run=True).pairs, memory.cleanup().pairs) == (5, 5)
+    assert [pair.tool for pair in memory.tools.pairs()] == ["tool0"]
+    clock.now += 400 * DAY_MS  # a clock that jumped
+    assert memory.cleanup().pairs == 0
+    clock.now -= 400 * DAY_MS
+    memory.tools.prune(unused_days=365, standing=True)
+    clock.pass_days(40, memory)
+    assert memory.cleanup().pairs == 0
+    memory.tools.prune(most=0, standing=True)
+    assert (memory.cleanup(dry_run=True).pairs, memory.cleanup().pairs) == (0, 0)
+
+
 def test_the_log_that_readers_of_vectors_follow_is_trimmed(
     memory: Memory, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,14 @@ MAX_QUERY = 4000
 _DAY_MS = 86_400_000
 _SALT = "tool_query_salt"
 _KEPT = "tools.of_space."
+_LIMITS = "tools.limits"
+
+
+def standing_limits(store: Store) -> tuple[float, float, int]:
+    """What a clean-up prunes by: the least confidence, the days without use, and the most pairs of a space."""
+    kept = store.get_meta(_LIMITS)
+    least, days, most = json.loads(kept) if kept else (LEAST_CONFIDENCE, UNUSED_DAYS, MOST_PAIRS)
+    return least, days, most
 
 
 class ToolMemory:
@@ -254,9 +262,15 @@ class ToolMemory:
         return gone
 
     def prune(
-        self, *, least_confidence: float = LEAST_CONFIDENCE, unused_days: float = UNUSED_DAYS, most: int = MOST_PAIRS
-    ) -> dict[str, int]:
-        """In one transaction: drops doubtful and unused pairs, and the least trusted where there are too many."""
+        self, *, least_confidence: float = LEAST_CONFIDENCE, unused_days: float = UNUSED_DAYS, most: int = MOST_PAIRS,
+        standing: bool = False,
+    ) -> dict[str, int]:  # fmt: skip
+        """In one transaction: drops doubtful and unused pairs, and the least trusted where there are too many.
+
+        With `standing` the clean-ups of this store keep to these limits from now on.
+        """
+        if standing and standing_limits(self._store) != (least_confidence, unused_days, most):
+            self._store.set_meta(_LIMITS, json.dumps([least_confidence, unused_days, most]))
         since = self._clock() - int(unused_days * _DAY_MS)
         gone = self._store.prune_pairs(self._seen(), least_confidence, since, most, int(most * KEEP))
         if any(gone.values()):

@@ -58,6 +58,7 @@ class Cleaned:
     events: int = 0
     accesses: int = 0
     cache: int = 0
+    pairs: int = 0
     disk_bytes: int = 0
     operation: str = ""
     notice: str = ""
@@ -67,7 +68,7 @@ class Cleaned:
     def anything(self) -> bool:
         return bool(
             self.evicted or self.expired or self.purged or self.promoted or self.demoted or self.revisions
-            or self.events or self.accesses or self.cache
+            or self.events or self.accesses or self.cache or self.pairs
         )  # fmt: skip
 
 
@@ -165,6 +166,7 @@ def clean(store: Store, wanted: Rules, op: Operation, limits: Limits, dry_run: b
         trim = (before[0], policies.FEW, before[1], wanted.cache_entries)
         counts = store.count_trim(*trim) if dry_run else _apply(store, made, op, limits, trim)
         counts["events"] = _old_events(store, op, before[0], dry_run)
+        counts["pairs"] = _pairs(store, made.now_ms, dry_run)
     done = Cleaned(
         notes=made.eviction.notes, bytes=made.eviction.bytes, evicted=len(made.eviction.chosen),
         freed_bytes=made.eviction.freed_bytes, expired=len(made.due), purged=len(made.purges),
@@ -228,6 +230,22 @@ def _old_events(store: Store, op: Operation, before_ms: int, dry_run: bool) -> i
         elif last:
             count += store.trim_events(trim, space.id, last)
     return count
+
+
+def _pairs(store: Store, now_ms: int, dry_run: bool) -> int:
+    """Learned tool pairs that are doubtful, unused or too many; they leave no events, and undo does not know them."""
+    from recollect.tools import KEEP, standing_limits
+
+    least, days, most = standing_limits(store)
+    spaces, since, keep = [space.id for space in store.spaces()], now_ms - int(days * DAY_MS), int(most * KEEP)
+    if not dry_run:
+        return sum(store.prune_pairs(spaces, least, since, most, keep).values())
+    gone = 0
+    for space in spaces:
+        pairs = store.pairs([space])
+        kept = sum(pair.confidence >= least and pair.last_used_ms >= since for pair in pairs)
+        gone += len(pairs) - (keep if kept > most else kept)
+    return gone
 
 
 def is_due(store: Store, at_ms: int) -> bool:

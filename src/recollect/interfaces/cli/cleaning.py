@@ -20,6 +20,7 @@ _AGED = {
     "events": ("remove", "removed", "old event"),
     "accesses": ("remove", "removed", "logged use"),
     "cache": ("remove", "removed", "cached embedding"),
+    "pairs": ("remove", "removed", "doubtful or unused tool pair"),
 }
 
 

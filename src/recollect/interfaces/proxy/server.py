@@ -109,7 +109,7 @@ class Proxy:
         try:
             gone = self.memory.tools.prune(
                 least_confidence=self.config.least_confidence, unused_days=self.config.unused_days,
-                most=self.config.most_pairs,
+                most=self.config.most_pairs, standing=True,
             )  # fmt: skip
         except RecollectError as trouble:
             log.warning("pruning: %s", trouble.message)
