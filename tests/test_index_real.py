@@ -2,13 +2,18 @@
 
 import json
 import os
+import re
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from readers_corpus import LINE_FORMATS, TALK, as_lines, put
 from recollect import Memory
-from shell import Shell
+from shell import PYTHON, Shell
 
 REAL = os.environ.get("RECOLLECT_TRANSCRIPTS", "")
 
@@ -36,6 +41,33 @@ def test_as_many_chunks_are_counted_as_are_stored(tmp_path: Path) -> None:
     with Memory(tmp_path / "memory.db", space="desk") as memory:
         done = memory.index(tmp_path / "logs", embed=False)
         assert (done.turns, done.chunks) == (10, 10) and memory.stats()["chunks"] == 10
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
+def test_a_person_at_a_terminal_sees_how_far_it_is_how_quick_and_how_long_it_will_take(tmp_path: Path) -> None:
+    import pty
+
+    shell = Shell(tmp_path)
+    for number in range(400):
+        (shell.folder / f"page{number}.md").write_text(f"page {number}\n")
+    ours, theirs = pty.openpty()
+    environ = {**os.environ, **shell.environ, "TERM": "xterm", "COLUMNS": "120"}
+    done = subprocess.Popen(
+        [*PYTHON, "index", "."], cwd=shell.folder, env=environ, stdout=subprocess.DEVNULL, stderr=theirs
+    )
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(ours)
+    assert done.wait(60) == 0
+    assert re.search(rb"indexing.*\b\d+/400\b.*\d/s.*\d:\d\d:\d\d", seen), seen[-2000:]
 
 
 def everything_said(memory: Memory) -> Counter[str]:

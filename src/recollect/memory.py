@@ -603,7 +603,8 @@ class Memory:
 
         if not paths and not agents:
             raise InvalidInput("nothing to index", hint="name files or folders, or ask for the agents' histories")
-        self._writable()
+        if self._wish.name == "all":
+            self._writable()  # says why not
         here = [Path(path).absolute() for path in paths]
         place = self._placed(self.settings.space, self._wish)
         done = self._indexer(place).run(roots_of(here, agents, os.environ), force=force, progress=progress)

@@ -57,11 +57,11 @@ def _check(paths: Sequence[Path]) -> None:
 
 
 def _index(memory: "Memory", paths: Sequence[Path], **asked: bool) -> "Indexed":
-    with screen.progress("indexing", 100) as advance:
+    with screen.progress("indexing", 0) as advance:
 
         def progress(done: int, total: int, path: Path) -> None:
             if advance is not None:
-                advance(done * 100 // max(total, 1))
+                advance(done, total)
 
         if paths or asked["agents"]:
             return memory.index(*paths, **asked, embed=False, progress=progress)

@@ -5,7 +5,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,14 @@ from recollect.interfaces.cli.door import is_terminal
 from recollect.text.visible import visible
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from recollect.types import Note
+
+    class Advance(Protocol):
+        """Moves a bar: how much is done, and of how much where that is known only now."""
+
+        def __call__(self, done: int, of: int | None = None) -> None: ...
 
 
 def say(text: str) -> None:
@@ -84,21 +91,31 @@ def _draw(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> 
     Console().print(drawn)
 
 
-def progress(label: str, total: int) -> AbstractContextManager[Callable[[int], None] | None]:
-    """A bar on a terminal, moved by calling it with how much is done; nothing elsewhere."""
+def progress(label: str, total: int) -> "AbstractContextManager[Advance | None]":
+    """A bar on a terminal with rate and time left, moved by calling it with how much is done; nothing elsewhere."""
     if sys.stderr is None or not sys.stderr.isatty():
         return nullcontext(None)
     return _bar(label, total)
 
 
 @contextmanager
-def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
+def _bar(label: str, total: int) -> "Iterator[Advance]":
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task
+    from rich.text import Text
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+
+    columns = (*Progress.get_default_columns()[:-1], MofNCompleteColumn(), Rate(), Progress.get_default_columns()[-1])
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)
+
+        def advance(done: int, of: int | None = None) -> None:
+            bar.update(task, completed=done, total=total if of is None else of)
+
+        yield advance
 
 
 def show_note(note: "Note") -> None:
