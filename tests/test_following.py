@@ -148,3 +148,18 @@ def test_two_processes_do_not_sync_at_once(tmp_path: Path, pages: Path) -> None:
         memory._store.lease("background", "somebody else", 0, 0)
         assert eventually(lambda: worker.rounds > 0)
         worker.stop()
+
+
+def test_a_server_keeps_what_was_indexed_up_to_date(tmp_path: Path, pages: Path) -> None:
+    from recollect.interfaces.mcp.opening import LateMemory
+
+    with opened(tmp_path) as memory:
+        memory.index(pages)
+    server = LateMemory(lambda: opened(tmp_path), background=True)
+    try:
+        (pages / "theatre.md").write_text("the theatre is new\n")
+        assert eventually(lambda: len(server().search("theatre")) == 1)
+        (pages / "pier.md").write_text("the pier is closed\n")
+        assert eventually(lambda: len(server().search("pier")) == 1)
+    finally:
+        server.close()

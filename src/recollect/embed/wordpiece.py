@@ -79,7 +79,7 @@ class WordPiece:
     """Turns text into ids of one vocabulary. Safe to share between threads."""
 
     def __init__(self, vocabulary: list[str]) -> None:
-        self._ids = {piece: number for number, piece in enumerate(vocabulary)}
+        self._ids = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
         self._cls, self._sep, self._unk = (self._ids[marker] for marker in (CLS, SEP, UNK))
         self._words: dict[str, tuple[int, ...]] = {}
 
