@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect import Memory, Turn
-from recollect.beliefs import contradicted, reinforced
+from recollect import consolidation as gathering
+from recollect.beliefs import Beliefs, contradicted, reinforced
 from recollect.config import load_settings
 from recollect.errors import Conflict, InvalidInput, NotFound, RecollectError
 from recollect.types import STATES, Link
@@ -348,6 +349,37 @@ def test_bad_wishes_are_refused(memory: Memory) -> None:
     for wrong in ({"older_than_days": -1}, {"least": 1}, {"older_than_days": float("nan")}):
         with pytest.raises(InvalidInput):
             memory.consolidate(**wrong)
+
+
+# -- all or nothing ----------------------------------------------------------------------------------------------------
+
+
+def test_what_meets_a_change_by_another_leaves_nothing_behind(memory: Memory) -> None:
+    """Each is several writes; when a later one fails, the earlier ones did not happen either."""
+    old = memory.add("Ana works at Acme")
+    stale = memory.get(old.id)
+    for text in EPISODES[:3]:
+        memory.add(text)
+    shown = memory.beliefs.duplicates()
+    plan = gathering.plan(memory._store, memory._filter(), gathering.wish(False, 0, 3))
+    memory.update(old.id, importance=9)
+    for note in memory.list(limit=10):
+        memory.update(note.id, importance=8)
+    before = list(memory.export())
+    late = Beliefs(
+        memory._store, memory._limits, lambda _: stale, memory._operation, memory._filter,
+        lambda: memory._search().embedding,
+    )  # fmt: skip
+    with pytest.raises(Conflict):
+        late.supersede(stale, "Ana works at Globex")
+    assert shown
+    with pytest.raises(Conflict):
+        memory.beliefs.merge_duplicates(shown)
+    with pytest.raises(Conflict):
+        gathering.apply(
+            memory._store, memory._space(), plan, memory._operation("consolidate"), memory._limits, hide=True
+        )
+    assert list(memory.export()) == before
 
 
 # -- no sequence loses a note or breaks undo ---------------------------------------------------------------------------

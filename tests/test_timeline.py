@@ -54,6 +54,17 @@ def test_a_turn_can_be_the_middle_of_a_timeline(memory: Memory) -> None:
     ]  # fmt: skip
 
 
+def test_at_the_same_moment_a_turn_comes_before_the_note_that_it_led_to(memory: Memory) -> None:
+    note = memory.add("Tea it is")
+    session = memory.sessions()[0]
+    memory.add_turns(session, [Turn("ana", "Let us have tea", at_ms=note.created_ms)])
+    assert [one.what for one in memory.timeline(note.id, before=1, after=0)] == ["turn", "note"]
+    turn = str(memory.timeline(note.id, before=1)[0].id)
+    assert [one.what for one in memory.timeline(turn, before=0, after=1)] == ["turn", "note"]
+    far = [one.title for one in memory.timeline(1, before=0, after=20)]
+    assert far.index("ana: Let us have tea") + 1 == far.index("Tea it is")
+
+
 def test_filters_of_notes_leave_notes_alone(memory: Memory) -> None:
     notes = [(-1, "note", "before everything"), (0, "note", "Ana drinks green tea"), (1, "note", "after everything")]
     assert told(memory, 2, notes_only=True) == notes
