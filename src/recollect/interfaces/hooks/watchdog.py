@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from recollect.interfaces.hooks.adapters import Happening
 
-SECONDS = {"prompt": 4.0, "session-start": 8.0, "tool-selection": 2.0}
+SECONDS = {"prompt": 4.0, "session-start": 8.0, "tool-selection": 4.0}
 OTHERWISE = 15.0
 
 
