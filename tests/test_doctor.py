@@ -9,6 +9,7 @@ import pytest
 from recollect import Memory, Turn
 from recollect.config import load_settings
 from recollect.policies import DAY_MS
+from recollect.store.sqlite.connect import PAGE_BYTES
 from shell import Shell
 
 START = 1_800_000_000_000
@@ -101,7 +102,7 @@ def test_a_damaged_file_is_set_aside_and_what_can_be_read_is_saved(tmp_path: Pat
     pages: Any = connection.execute("select pageno from dbstat where name = 'notes' order by pageno").fetchall()
     page = pages[40][0]
     connection.close()
-    content[(page - 1) * 4096 : page * 4096] = bytes(4096)
+    content[(page - 1) * PAGE_BYTES : page * PAGE_BYTES] = bytes(PAGE_BYTES)
     shell.store.write_bytes(content)
     seen = shell("doctor")
     assert seen.code == 6

@@ -14,6 +14,7 @@ from faults.model import SPACE
 from recollect import Memory, Turn
 from recollect.config import load_settings
 from recollect.errors import RecollectError
+from recollect.store.sqlite.connect import PAGE_BYTES
 from recollect.types import STATES
 from recollect.upkeep.rescue import rescue
 
@@ -66,8 +67,8 @@ def damage(content: bytes, kind: str, dice: random.Random) -> bytes:
         for _ in range(dice.choice((1, 3))):
             damaged[dice.randrange(100)] ^= dice.randrange(1, 256)
     elif kind == "page":
-        start = 4096 * dice.randrange(len(content) // 4096)
-        damaged[start : start + 4096] = dice.choice((bytes(4096), dice.randbytes(4096)))
+        start = PAGE_BYTES * dice.randrange(len(content) // PAGE_BYTES)
+        damaged[start : start + PAGE_BYTES] = dice.choice((bytes(PAGE_BYTES), dice.randbytes(PAGE_BYTES)))
     elif kind == "bits":
         for _ in range(dice.choice((1, 4, 30))):
             damaged[dice.randrange(len(damaged))] ^= 1 << dice.randrange(8)
