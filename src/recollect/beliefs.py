@@ -205,9 +205,7 @@ class Beliefs:
         """Notes that give different values to the same, the surest first, for somebody to decide; with `ref` only those
         that this note is part of. `supersede(older, newer)` decides one."""
         wanted = None if ref is None else self._live(ref)
-        found = contradictions(self._notes(filters), min_score)
-        if wanted is not None:
-            found = [one for one in found if wanted.uid in (one.older.uid, one.newer.uid)]
+        found = contradictions(self._notes(filters), min_score, None if wanted is None else wanted.uid)
         return tuple(found[:limit])
 
     def duplicates(self, *, limit: int = 50, **filters: Any) -> Sequence[Duplicates]:

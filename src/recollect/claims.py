@@ -24,7 +24,8 @@ MOST_WORDS_OF_A_VALUE = 10
 LEAST_SCORE = 0.5
 MOST_OF_A_SUBJECT = 200  # the newest so many are compared with each other
 
-# family: patterns over a sentence without its negation. `s` whom, `v` the value, `o` what it was before.
+# family: patterns over a sentence without its negation. Whom it is about stands before, `v` is the value, `o` what it
+# was before.
 _VERBS: tuple[tuple[str, str], ...] = (
     ("work", r"\b(?:left|quit)\s+(?P<o>.+?)\s+(?:for|to join|and joined|and now works (?:at|for))\s+(?P<v>.+)"),
     ("work", r"\b(?:works?|working|is employed|am employed|employed)\s+(?:now\s+)?(?:at|for|by)\s+(?P<v>.+)"),
@@ -50,10 +51,10 @@ _VERBS: tuple[tuple[str, str], ...] = (
     ("study", r"\b(?:studies|is studying|am studying|studied)\s+(?P<v>.+)"),
     ("bank", r"\b(?:banks?)\s+(?:with|at)\s+(?P<v>.+)"),
 )  # fmt: skip
-_ENDED = re.compile(r"^(?P<s>.*?)\b(?:left|quit)\s+(?P<v>.+)", re.IGNORECASE)
+_ENDED = re.compile(r"\b(?:left|quit)\s+(?P<v>.+)", re.IGNORECASE)
 _IS = re.compile(r"^(?P<s>.+?)(?:\s+(?:is|are|was|=|became|becomes|is now|changed to|moved to)\s+|:\s+)(?P<v>.+)", re.I)
 _PATTERNS = tuple(
-    (tuple(families.split()), re.compile(rf"^(?P<s>.*?){verb}", re.IGNORECASE)) for families, verb in _VERBS
+    (tuple(families.split()), re.compile(verb, re.IGNORECASE)) for families, verb in _VERBS
 )
 SINGLE = frozenset({"work", "home", "reports", "partner"})  # one has one of these at a time
 _CHANGED = re.compile(
@@ -123,7 +124,7 @@ class Judged:
     reasons: tuple[str, ...]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def claims(text: str) -> tuple[Claim, ...]:
     """Every claim of the first sentences of a text; a sentence that fits no shape is kept by its words alone."""
     found = []
@@ -140,11 +141,11 @@ def _claim(sentence: str) -> Claim:
     positive = " ".join(_NOT.sub("", sentence).split()) if denied else sentence
     words = tuple(sentence.split())
     for families, pattern in _PATTERNS:
-        if match := pattern.match(positive):
-            groups = match.groupdict()
-            return _made(groups["s"], families, groups["v"], groups.get("o") or "", changed, denied, words)
-    if match := _ENDED.match(positive):
-        return _made(match["s"], ("work", "use"), match["v"], "", True, True, words)
+        if match := pattern.search(positive):
+            whom, groups = positive[: match.start()], match.groupdict()
+            return _made(whom, families, groups["v"], groups.get("o") or "", changed, denied, words)
+    if match := _ENDED.search(positive):
+        return _made(positive[: match.start()], ("work", "use"), match["v"], "", True, True, words)
     if match := _IS.match(positive):
         return _made(match["s"], ("is",), match["v"], "", changed, denied, words)
     return Claim(frozenset(), (), frozenset(), "", changed=changed, denied=denied, words=words)
@@ -337,12 +338,16 @@ def true_from(note: Note) -> int:
     return note.created_ms if note.valid_from_ms is None else note.valid_from_ms
 
 
-def contradictions(notes: Iterable[Note], least: float = LEAST_SCORE) -> list[Contradiction]:
+def contradictions(
+    notes: Iterable[Note], least: float = LEAST_SCORE, only: str | None = None
+) -> list[Contradiction]:
     """Candidates, the surest first. Events do not contradict each other: both happened. Of each older note only the
-    surest newer one is named, and of equals the newest."""
+    surest newer one is named, and of equals the newest. `only` is the uid of a note that must be one of the two."""
     ordered = sorted((note for note in notes if note.kind != "event"), key=lambda note: (true_from(note), note.id))
     best: dict[int, tuple[Judged, int]] = {}
     for old, new in _pairs(ordered):
+        if only is not None and only not in (ordered[old].uid, ordered[new].uid):
+            continue
         found = between(ordered[old].content, ordered[new].content)
         if found is not None and found.score >= least:
             known = best.get(old)

@@ -29,7 +29,7 @@ LEAST_TURNS = 4
 MOST_NOTES = 50  # of one cluster
 SENTENCES = 5
 SAME_SUBJECT = 0.3  # of the weight of two notes' words, in common
-NEAR = (0.6, 0.1)  # cosine, and words, where both are known
+NEAR = (0.6, 0.2)  # cosine, and words, where both are known
 SAID_BY = 0.6  # of the notes must have a word for it to be the subject's
 SOURCE, SESSION = "source", "session"
 
@@ -110,18 +110,19 @@ def _near(
     for id, found in words.items():
         for word in found:
             having[word].append(id)
-    common = max(20, len(words) // 4)
+    common = max(20, len(words) // 50)
     lengths = {id: math.sqrt(sum(weights[word] ** 2 for word in found)) or 1.0 for id, found in words.items()}
     near: dict[int, set[int]] = defaultdict(set)
     for id, found in words.items():
-        shared: Counter[int] = Counter()
+        shared: dict[int, float] = defaultdict(float)
         for word in found:
             if len(having[word]) <= common:
+                weight = weights[word] ** 2
                 for other in having[word]:
-                    if other > id:
-                        shared[other] += weights[word] ** 2  # type: ignore[assignment]
+                    shared[other] += weight
         for other, weight in shared.items():
-            if _alike(weight / (lengths[id] * lengths[other]), vectors.get(id), vectors.get(other)):
+            by_words = weight / (lengths[id] * lengths[other])
+            if other > id and by_words >= NEAR[1] and _alike(by_words, vectors.get(id), vectors.get(other)):
                 near[id].add(other)
                 near[other].add(id)
     return near
@@ -130,7 +131,7 @@ def _near(
 def _alike(by_words: float, one: Any, other: Any) -> bool:
     if by_words >= SAME_SUBJECT:
         return True
-    return one is not None and other is not None and by_words >= NEAR[1] and float(one @ other) >= NEAR[0]
+    return one is not None and other is not None and float(one @ other) >= NEAR[0]
 
 
 def _subject(notes: Sequence[Note], words: Sequence[frozenset[str]], weights: Mapping[str, float]) -> str:

@@ -52,8 +52,8 @@ from recollect.types import (
 )
 
 if TYPE_CHECKING:
-    from recollect.policies import Hidden, Weight
     from recollect.maturity import Used
+    from recollect.policies import Hidden, Weight
 
 SCHEMA_VERSION = 2
 __all__ = [
@@ -259,7 +259,7 @@ class Store(Protocol):
         """The cosine of each of these chunks that has a vector."""
 
     def note_vectors(self, model: str, where: Filter, limit: int) -> list[tuple[int, bytes]]:
-        """The float32 vector of the first chunk of each of the newest notes that pass: (note id, bytes)."""
+        """Of the newest notes that pass, those that have one: (note id, float32 vector of the first chunk)."""
 
     def vector_lane(self, model: str, query: Any, where: Filter, limit: int) -> list[tuple[int, float]]:
         """Exact nearest chunks by cosine inside the filter: (chunk id, similarity), best first."""

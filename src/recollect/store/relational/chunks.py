@@ -89,13 +89,21 @@ class ChunkTables(VectorTables):
         if model_id is None:
             return []
         clauses = note_clauses(where, self.tag_sql)
-        rows = self._rows(
-            "select n.id, v.vector from notes n join chunks c on c.space = n.space and c.note_id = n.id "
-            "and c.chunk_idx = 0 join vectors v on v.space = c.space and v.chunk_id = c.id and v.model = ? "
-            f"where {clauses.sql} order by n.created_ms desc, n.id desc limit ?",
-            (model_id, *clauses.values, limit),
+        notes = self._rows(
+            f"select n.id from notes n where {clauses.sql} order by n.created_ms desc, n.id desc limit ?",
+            (*clauses.values, limit),
         )
-        return [(row[0], self._vector_bytes(row[1])) for row in rows]
+        found: dict[int, bytes] = {}
+        # In two steps: as one join a planner may begin with all vectors.
+        for part in batches([row[0] for row in notes]):
+            rows = self._rows(
+                "select c.note_id, v.vector from chunks c join vectors v on v.space = c.space and v.chunk_id = c.id "
+                f"where v.model = ? and c.space in ({marks(where.spaces)}) and c.note_id in ({marks(part)}) "
+                "and c.chunk_idx = 0",
+                (model_id, *where.spaces, *part),
+            )
+            found.update((note, self._vector_bytes(vector)) for note, vector in rows)
+        return [(row[0], found[row[0]]) for row in notes if row[0] in found]
 
     def siblings(self, owners: Sequence[tuple[str, int]], spaces: Sequence[int]) -> list[Chunk]:
         found: list[Chunk] = []

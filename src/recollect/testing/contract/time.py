@@ -100,6 +100,6 @@ class TimeRules(Rules):
         two = room.add("two", [chunk("two", vector=pack(1, 0))], kind="task")
         room.add("without")
         assert room.store.note_vectors("m", room.see(), 9) == [(two.id, pack(1, 0)), (one.id, pack(0.6, 0.8))]
-        assert room.store.note_vectors("m", room.see(), 1) == [(two.id, pack(1, 0))]
+        assert room.store.note_vectors("m", room.see(), 2) == [(two.id, pack(1, 0))]  # the newest two have one
         assert room.store.note_vectors("m", room.see(kinds=("fact",)), 9) == [(one.id, pack(0.6, 0.8))]
         assert room.store.note_vectors("other", room.see(), 9) == room.store.note_vectors("x", room.see(), 9) == []
