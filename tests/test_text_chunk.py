@@ -4,7 +4,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.embed.wordpiece import bundled
@@ -64,6 +64,7 @@ def test_pieces_cover_the_text_keep_the_limit_and_know_their_lines(text: str, li
 
 
 @given(TEXTS, st.integers(1, 40), st.integers(0, 20), st.integers(8, 60))
+@example("0" * 63 + "㐀한0", 13, 5, 8)  # parts of two overlapping pieces, one inside the other
 @settings(max_examples=200, deadline=None)
 def test_pieces_are_cut_to_what_a_model_reads(text: str, limit: int, overlap: int, most: int) -> None:
     pieces = chunk(text, limit, overlap, ModelInput(most, bundled().count))

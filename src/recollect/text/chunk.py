@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from recollect.text.graphemes import border
 from recollect.values import value
@@ -109,8 +109,15 @@ def _fitted(text: str, spans: list[Span], limit: int, overlap: int, model: Model
 
 
 def _without_inner(spans: list[Span]) -> list[Span]:
-    """Without spans that the next one covers: the end of what was cut again may be all overlap."""
-    return [span for span, after in pairwise([*spans, (-1, -1)]) if not (after[0] <= span[0] and span[1] <= after[1])]
+    """Without spans that others cover: where two overlapping ones were cut again, their parts may lie in each other."""
+    kept: list[Span] = []
+    for span in spans:
+        if kept and span[1] <= kept[-1][1]:
+            continue
+        while kept and span[0] <= kept[-1][0]:
+            kept.pop()
+        kept.append(span)
+    return kept
 
 
 def _spans(text: str, limit: int, overlap: int) -> list[Span]:
