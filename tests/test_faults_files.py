@@ -344,6 +344,21 @@ def test_on_a_full_disk_deleting_still_works_and_makes_room(tmp_path: Path) -> N
             assert all(finding.ok for finding in memory.check())
 
 
+def test_giving_room_back_to_the_disk_needs_little_room_itself(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "home", auto_backups=0)
+    store = tmp_path / "store" / "memory.db"
+    with Memory(store, space=SPACE, settings=settings) as memory:
+        notes = memory.add_many(f"number {number} {'words of it ' * 250}" for number in range(600))
+        memory.erase(notes[:450])
+    size = store.stat().st_size
+    with (
+        in_use(SmallDisk(size + 3_200_000), checkpoint_pages=1000),
+        Memory(store, space=SPACE, settings=settings) as memory,
+    ):
+        assert memory.cleanup().disk_bytes > size // 3
+        assert all(finding.ok for finding in memory.check())
+
+
 # -- time -----------------------------------------------------------------------------------------------------------
 
 

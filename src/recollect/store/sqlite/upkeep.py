@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from recollect.errors import StoreCorrupt, StoreUnavailable
+from recollect.errors import StoreCorrupt, StoreFull, StoreUnavailable
 from recollect.store import Use
 from recollect.store.relational.numbers import Numbers
 from recollect.store.sqlite.connect import explain, translated
@@ -17,6 +17,7 @@ _MISFITS = (
     "from vectors v left join models m on m.id = v.model left join chunks c on c.id = v.chunk_id "
     "where c.id is null or m.id is null or length(v.vector) <> 4 * m.dims or c.space <> v.space"
 )
+VACUUM_BYTES = 1_000_000  # given back in one step; the log needs up to three times as much
 SCRUB_SECONDS = 3.0  # how long an erasure waits for readers before it says that it is pending
 
 
@@ -163,14 +164,23 @@ class SqliteUpkeep(Numbers):
         self._rows("insert into chunks_fts (chunks_fts) values ('optimize')")
 
     def compact(self) -> int:
-        before = self._pages()
-        self._rows("pragma incremental_vacuum")
-        with contextlib.suppress(StoreUnavailable):  # a reader keeps the log: it is emptied another time
-            self._rows("pragma wal_checkpoint(truncate)")
+        """In steps, with the log emptied in between, so that it needs little room itself."""
         from recollect.store.sqlite import ballast
 
+        before, free = self._pages(), -1
+        step = VACUUM_BYTES // self._connection().pragma("page_size")
+        with contextlib.suppress(StoreFull):  # what was cleaned up is done; room for this comes another time
+            while self._empty_log() and free != (free := self._connection().pragma("freelist_count")) and free:
+                self._rows(f"pragma incremental_vacuum({step})")  # sql: our own number
         ballast.lay(self.path)
         return before - self._pages()
+
+    def _empty_log(self) -> bool:
+        """False while a reader keeps the log: then it is emptied another time."""
+        try:
+            return not self._rows("pragma wal_checkpoint(truncate)")[0][0]
+        except StoreUnavailable:
+            return False
 
     def make_room(self) -> bool:
         """The ballast, and what the log holds that is in the file by now."""
