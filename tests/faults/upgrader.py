@@ -1,4 +1,4 @@
-"""A victim that brings a store up to date: by the steps that were released, or by made-up ones beyond the newest.
+"""A victim that brings a store up to date: by the steps that were released, and by made-up ones beyond the newest.
 
 The made-up steps do what a step may do: they change a table that is full, fill a new one and compute in Python.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from recollect.store import SCHEMA_VERSION
-from recollect.store.sqlite.migrations import Migration, migrate
+from recollect.store.sqlite.migrations import MIGRATIONS, Migration, migrate
 
 
 def count_words(connection: apsw.Connection) -> None:
@@ -18,6 +18,7 @@ def count_words(connection: apsw.Connection) -> None:
 
 
 STEPS = (
+    *MIGRATIONS,
     Migration(
         SCHEMA_VERSION + 1, "give notes a colour",
         "alter table notes add column colour text; update notes set colour = 'red' where id % 2 = 0",
