@@ -138,6 +138,8 @@ def test_since_when_the_new_one_is_true_can_be_said(memory: Memory) -> None:
     assert [hit.title for hit in then] == ["Ana lives in Berlin"]
     later = memory.beliefs.supersede(done.new.id, "Ana lives in Porto", at="2027-01-15T07:30Z")
     assert later.new.valid_from_ms == later.old.valid_to_ms == 1_799_998_200_000
+    with pytest.raises(InvalidInput, match="still to come"):
+        memory.beliefs.supersede(later.new.id, "Ana lives in Faro", at_ms=START * 2)
     with pytest.raises(InvalidInput, match="not true yet"):
         memory.beliefs.supersede(later.new.id, "Ana lives in Faro", at_ms=START - 2 * 10**9)
 
@@ -485,6 +487,18 @@ def test_the_command_line_decides_a_contradiction(tmp_path: Path) -> None:
     assert (done["old"]["state"], done["new"]["title"]) == ("superseded", "Ana works at Initech")
     assert shell("contradict", "3", "--times", "2", "--by", "2").out == "#3 has a confidence of 0.8\n"
     assert shell("reinforce", "3").out == "#3 has a confidence of 0.9\n"
+
+
+def test_the_command_line_says_when_something_is_true(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    shell.add("Ana lived in Rome", "--valid-from", "2019-05-01", "--valid-to", "2023-08-01")
+    assert "true until: 2023-08-01" in shell("get", "1").out
+    assert "Ana lived in Rome" in shell("search", "where did Ana live", "--as-of", "2020").out
+    assert "nothing found" in shell("search", "where did Ana live", "--as-of", "2024").out
+    assert shell("update", "1", "--valid-to", "never").code == 0
+    assert "Ana lived in Rome" in shell("search", "where did Ana live", "--as-of", "2024").out
+    wrong = shell("add", "x", "--valid-from", "2023-01-01", "--valid-to", "2022-01-01")
+    assert (wrong.code, "over before it begins" in wrong.err) == (2, True)
 
 
 def test_the_command_line_merges_and_gathers(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ class Beliefs:
         before = self._live(old)
         op = self._operation("supersede")
         home = self._home(before)
-        _check_start(before, at_ms)
+        _check_start(before, at_ms, op.at_ms)
         if isinstance(new, str) and (as_text or not is_id(new)):
             with self._store.transaction([home]):
                 successor, notice = self._added(before, new, op, at_ms, more)
@@ -332,7 +332,9 @@ def _check_times(times: int) -> None:
         raise InvalidInput(f"times {times!r} is not a whole number from 1 to 1000", hint="1 is the default")
 
 
-def _check_start(before: Note, at_ms: int | None) -> None:
+def _check_start(before: Note, at_ms: int | None, now_ms: int) -> None:
+    if at_ms is not None and at_ms > now_ms:
+        raise InvalidInput("that time is still to come", hint=f"note {before.id} is true until then; supersede it then")
     if at_ms is not None and at_ms <= true_from(before):
         raise InvalidInput(
             f"note {before.id} was not true yet at that time", hint="give a later time, or update its valid_from_ms"

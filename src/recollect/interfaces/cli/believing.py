@@ -55,7 +55,10 @@ def _row(note: Note) -> dict[str, Any]:
 @click.argument("ref", metavar="ID")
 @_times
 def reinforce_command(door: Door, ref: str, times: int) -> None:
-    """Say that something was confirmed: its confidence rises."""
+    """Say that something was confirmed.
+
+    Confidence rises by 0.1 for each piece of evidence, by at most half of what is missing.
+    """
     with door.memory() as memory:
         note = memory.beliefs.reinforce(ref, times)
     door.answer(_row(note), lambda: screen.say(f"#{note.id} has a confidence of {note.confidence:g}"))
@@ -66,9 +69,9 @@ def reinforce_command(door: Door, ref: str, times: int) -> None:
 @_times
 @click.option("--by", metavar="ID", help="The note that speaks against it; the two are linked.")
 def contradict_command(door: Door, ref: str, times: int, by: str | None) -> None:
-    """Say that something speaks against a note: its confidence falls.
+    """Say that something speaks against a note.
 
-    Below 0.3 it is no longer semantic. It stays; to put another in its place use `recollect supersede`.
+    Confidence falls by 0.1 for each piece of evidence; below 0.3 it is no longer semantic. It stays; to put another in its place use `recollect supersede`.
     """
     with door.memory() as memory:
         note = memory.beliefs.contradict(ref, times, by=by)

@@ -21,6 +21,8 @@ def note_options(function: Callback) -> Callback:
             click.option("--context", metavar="TEXT", help="What it was about; helps to find it."),
             click.option("--source", metavar="TEXT", help="Where it comes from: a link, a file, a person."),
             click.option("--expires", metavar="WHEN", help="2026-12-31, or a span: 12h, 30d, 2w; never."),
+            click.option("--valid-from", metavar="WHEN", help="Since when it is true; else since it is remembered."),
+            click.option("--valid-to", metavar="WHEN", help="Until when it is true; never takes it off."),
             click.option("--meta", multiple=True, metavar="KEY=VALUE", help="Further field; may be repeated."),
             click.option("--allow-secrets", is_flag=True, help="Keep what looks like a password or key."),
         )
@@ -43,4 +45,4 @@ def note_fields(given: dict[str, Any]) -> dict[str, Any]:
     if given["expires"] is not None:
         never = given["expires"].strip().lower() in ("never", "")
         fields["expires_ms"] = None if never else words.moment_ms(given["expires"], ahead=True)
-    return fields
+    return fields | words.validity(given["valid_from"], given["valid_to"])

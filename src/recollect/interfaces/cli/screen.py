@@ -143,6 +143,8 @@ def _details(note: "Note") -> list[tuple[str, str]]:
         ("confidence", f"{note.confidence:g}" if note.confidence != 1 else ""),
         ("origin", note.origin if note.origin != "user" else ""),
         ("expires", day_and_time(note.expires_ms)),
+        ("true from", day_and_time(note.valid_from_ms)),
+        ("true until", day_and_time(note.valid_to_ms)),
         ("links", ", ".join(f"{link.kind} {link.to}" for link in note.links)),
         ("metadata", ", ".join(f"{key}={value}" for key, value in note.metadata.items())),
         ("revision", f"{note.rev}, changed {day_and_time(note.updated_ms)}" if note.rev > 1 else ""),

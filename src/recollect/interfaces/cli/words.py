@@ -94,6 +94,19 @@ def moment_ms(text: str, *, ahead: bool) -> int:
         ) from None
 
 
+def validity(valid_from: str | None, valid_to: str | None) -> dict[str, Any]:
+    """Since and until when something is true; `never` takes a time off."""
+    found: dict[str, int | None] = {}
+    for name, text in (("valid_from_ms", valid_from), ("valid_to_ms", valid_to)):
+        if text is not None:
+            never = text.strip().lower() in ("never", "")
+            found[name] = None if never else moment_ms(text, ahead=name == "valid_to_ms")
+    first, last = found.get("valid_from_ms"), found.get("valid_to_ms")
+    if first is not None and last is not None and last <= first:
+        raise InvalidInput("it would be over before it begins", hint="give a later --valid-to")
+    return found
+
+
 def since_until(since: str | None, until: str | None, as_of: str | None = None) -> dict[str, str]:
     """The times that were given, in their own words: Memory knows what they mean."""
     given = (("since", since), ("until", until), ("as_of", as_of))

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from recollect.errors import NotFound
 from recollect.ids import parse_ref
 from recollect.interfaces import answers
-from recollect.interfaces.cli.words import moment_ms, since_until
+from recollect.interfaces.cli.words import moment_ms, since_until, validity
 from recollect.interfaces.mcp import shapes
 from recollect.interfaces.mcp.shapes import Changed, Cleaned, Deleted, Found, Got, Remembered, Stats, Timeline
 from recollect.memory import Memory
@@ -150,11 +150,13 @@ class MemoryTools:
         session: str | None = None,
         pinned: bool = False,
         expires: Annotated[str | None, Field(description="When to forget it: 2026-12-31, or 12h, 30d, 2w.")] = None,
+        valid_from: Annotated[str | None, Field(description="Since when it is true, if not since now: a date.")] = None,
+        valid_to: Annotated[str | None, Field(description="Until when it is true: a date.")] = None,
     ) -> Annotated[CallToolResult, Remembered]:
         added = self._memory().add(
             content, kind=kind, title=title, tags=tags, importance=importance, confidence=confidence, context=context,
             source=source, origin=origin, session=session, pinned=pinned,
-            expires_ms=None if expires is None else moment_ms(expires, ahead=True),
+            expires_ms=None if expires is None else moment_ms(expires, ahead=True), **validity(valid_from, valid_to),
         )  # fmt: skip
         verb = "already remembered" if added.duplicate else "remembered"
         lines = [f"{verb} as #{added.id} ({added.kind}) in {added.space}", added.notice]
