@@ -22,6 +22,7 @@ help:
 	@echo "make format            rewrite the source in the house style"
 	@echo "make bench-writes | bench-indexing | bench-search | bench-embedding | bench-agents | bench-quality DATA=folder [OUT=file.json]"
 	@echo "make bench-tools DATA=folder [OUT=file.json]"
+	@echo "make bench-abstention DATA=folder [OUT=file.json]"
 	@echo "make bench-belief [OUT=file.json]"
 	@echo "make pin               choose versions anew for requirements/*.txt"
 	@echo "make clean             remove $(VENV), caches and builds"
@@ -108,6 +109,10 @@ bench-belief: $(READY)
 bench-tools: $(READY)
 	@test -n "$(DATA)" || { echo "Say where the tools are: make bench-tools DATA=folder [OUT=file.json]" >&2; exit 2; }
 	$(BIN)/python bench/tools.py --data "$(DATA)" --out "$(if $(filter-out file,$(origin OUT)),$(OUT),bench-tools.json)"
+
+bench-abstention: $(READY)
+	@test -n "$(DATA)" || { echo "Say where the questions are: make bench-abstention DATA=folder [OUT=file.json]" >&2; exit 2; }
+	$(BIN)/python bench/abstention.py --data "$(DATA)" --out "$(if $(filter-out file,$(origin OUT)),$(OUT),bench-abstention.json)"
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
