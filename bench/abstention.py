@@ -6,7 +6,8 @@ Every conversation of a dataset is a space of its own. Three sorts of questions 
 (`answered`), those on the topic that nothing there answers (`unanswerable`, queries without a relevant document), and
 questions of another conversation (`elsewhere`). For each signal that a search gives, the figures say how often an
 answered question has the higher value (AUROC), and what a bound on it would do: how many right answers among the first
-three are kept, and in how many of the other cases something is told all the same. No bound is chosen here.
+three are kept, and in how many of the other cases something is told all the same. `together` has one bound for all
+datasets: the one that keeps as many right answers in all as the score does today. No bound is chosen here.
 """
 
 import argparse
@@ -44,15 +45,18 @@ def main() -> None:
     parser.add_argument("--most-groups", type=int, default=60)
     options = parser.parse_args()
     found: dict[str, Any] = {}
+    rows: dict[str, list[Asked]] = {}
     for place in datasets(options.data, set(options.only)):
         data = load(place)
         if len(data.groups) > 1:
-            found[data.name] = figures(measure(data, options.most_groups))
+            rows[data.name] = measure(data, options.most_groups)
+            found[data.name] = figures(rows[data.name])
             print_table(data.name, found[data.name])
             if options.out:
-                write(options.out, found)
+                write(options.out, found, together(rows))
     if not found:
         sys.exit(f"no dataset of several conversations in {options.data}")
+    print(json.dumps(together(rows), indent=1))
 
 
 def measure(data: Dataset, most_groups: int) -> list[Asked]:
@@ -144,6 +148,28 @@ def _signal(rows: list[Asked], name: str) -> dict[str, Any]:
     return answer
 
 
+def together(rows: dict[str, list[Asked]]) -> dict[str, dict[str, Any]]:
+    """For each signal one bound for all, as many right answers kept as today, and what it does: counts, by dataset."""
+    every = [row for found in rows.values() for row in found]
+    kept = sum(row["right"] and row["signals"]["score"] >= RELEVANT for row in every)
+    answer: dict[str, dict[str, Any]] = {}
+    for name in SIGNALS if kept else ():
+        bound = sorted((row["signals"][name] for row in every if row["right"]), reverse=True)[kept - 1]
+        answer[name] = {"bound": round(bound, 4), "all": _told(every, name, bound)} | {
+            dataset: _told(found, name, bound) for dataset, found in rows.items()
+        }
+    return answer
+
+
+def _told(rows: list[Asked], name: str, bound: float) -> dict[str, str]:
+    sorts = {"right answers": [row for row in rows if row["right"]]} | {
+        sort: [row for row in rows if row["sort"] == sort] for sort in ("unanswerable", "elsewhere")
+    }
+    return {
+        sort: f"{sum(row['signals'][name] >= bound for row in found)} of {len(found)}" for sort, found in sorts.items()
+    }
+
+
 def print_table(name: str, found: dict[str, Any]) -> None:
     print(f"\n{name}  {found['questions']}\n  now: {found['now']}")
     print(f"  {'':<16}{'AUROC':>16}{'told although, at 90 % kept':>32}")
@@ -156,13 +182,13 @@ def print_table(name: str, found: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def write(path: Path, found: dict[str, Any]) -> None:
+def write(path: Path, found: dict[str, Any], joint: dict[str, Any]) -> None:
     """After every dataset; those of earlier runs that were not measured again stay."""
     known = json.loads(path.read_text())["datasets"] if path.exists() else {}
     answer = {
         "date": datetime.now(UTC).date().isoformat(), "version": recollect.__version__,
         "command": "make bench-abstention DATA=… OUT=…",
-        "datasets": dict(sorted((known | found).items())),
+        "together": joint, "datasets": dict(sorted((known | found).items())),
     }  # fmt: skip
     path.write_text(json.dumps(answer, indent=1) + "\n")
 
