@@ -14,6 +14,7 @@ from recollect.values import value
 
 K1 = 0.7  # low: that a word is there matters more than how often
 B = 0.75
+WORTH = 0.13
 CONTEXT_WEIGHT = 0.7  # a neighbour's word, the speaker's name or the date against a word of the chunk itself
 # Small stores know little about which words are rare: without these imagined chunks a single match in a store of
 # three notes would count for nothing. Measured: no change of quality from 0 to 1000.
@@ -35,9 +36,9 @@ def idf(total: int, frequency: int) -> float:
     return math.log(1 + (total + IMAGINED - frequency + 0.5) / (frequency + 0.5))
 
 
-def telling(weights: Mapping[str, float]) -> float:
+def telling(weights: Mapping[str, float], worth: float = WORTH) -> float:
     """How much a full match of the query's words is worth beside a cosine of 1; long, rare queries prove more."""
-    return 0.148 * math.pow(sum(weights.values()), 0.6)
+    return worth * math.pow(sum(weights.values()), 0.6)
 
 
 @value

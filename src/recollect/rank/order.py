@@ -1,7 +1,8 @@
 """The default ranking: evidence in units of a cosine, added up, then turned into a score between 0 and 1.
 
     chunk   = trust * cosine + telling(query) * bm25(chunk)
-    owner   = half its best chunk + half the mean of its best eight: the best alone favours whoever says much
+    owner   = what its best chunks mean, and how much of the query its widest chunk says: a meaning is found in one
+              slice, while words count where most of them stand together
     turn   += a little of its neighbours where it is short and they are, of its session's best three, of being said
               by the one whom the query names, less for being a bare question
     all    += being of the time that the query means, and the boosts
@@ -23,7 +24,8 @@ from recollect.rank.keyword import Matches, bm25, matches, needles, telling, ter
 from recollect.values import value
 
 SHORT_TURN = 40  # terms; a turn shorter than this leans on its neighbours, the more the shorter
-BEST_CHUNKS = 8
+BEST_CHUNKS, OF_THE_BEST = 3, 0.8  # the best chunk's meaning, and a little of the mean of the best few
+OF_THE_WIDEST = 0.6  # of the keyword share; the rest is the best chunk's
 SPOKEN_BEFORE = 0.18  # of the previous turn's cosine: an answer is about what was asked
 NEIGHBOUR = 0.12  # of the better neighbour's evidence
 SESSION = 0.17  # of the mean of the session's best three
@@ -149,9 +151,11 @@ def _gather(asking: Asking, pool: Sequence[Candidate], mode: str) -> dict[Owner,
 
 def _owner(chunks: list[_Scored], worth: float) -> _Owner:
     chunks.sort(key=lambda chunk: (-chunk.evidence, chunk.candidate.chunk))
-    best, some = chunks[0], chunks[:BEST_CHUNKS]
-    meaning = (best.meaning + _mean([chunk.meaning for chunk in some])) / 2
-    share = (best.share + _mean([chunk.share for chunk in some])) / 2
+    best = chunks[0]
+    widest = max(chunks, key=lambda chunk: chunk.own)
+    few = _mean([chunk.meaning for chunk in chunks[:BEST_CHUNKS]])
+    meaning = OF_THE_BEST * best.meaning + (1 - OF_THE_BEST) * few
+    share = OF_THE_WIDEST * widest.share + (1 - OF_THE_WIDEST) * best.share
     length = max(best.candidate.turn_terms, sum([chunk.own for chunk in chunks]))
     parts = {"meaning": meaning, "keyword": worth * share}
     return _Owner(best.candidate, length, meaning, share, meaning + worth * share, parts)

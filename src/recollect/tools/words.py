@@ -8,6 +8,7 @@ import numpy as np
 
 from recollect.rank.keyword import K1, B, idf, telling
 
+WORTH = 0.148  # of a full match; a tool's few words say more about it than a note's many about what is in it
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -51,7 +52,7 @@ class Words:
             if term in self._texts:
                 texts, often = self._arrays(term)
                 found[texts] += weight * often / (often + slack[texts])
-        return found * (telling(_only(weights)) / whole)
+        return found * (telling(_only(weights), WORTH) / whole)
 
     def _arrays(self, term: str) -> tuple[Any, Any]:
         if term not in self._ready:
