@@ -7,7 +7,8 @@ import apsw
 import pytest
 
 from recollect import Memory
-from recollect.errors import StoreUnavailable
+from recollect.config import load_settings
+from recollect.errors import StoreForeign, StoreUnavailable
 from recollect.store import SCHEMA_VERSION
 from recollect.store.sqlite.connect import schema_sql
 from recollect.store.sqlite.migrations import MIGRATIONS, Migration, migrate
@@ -90,3 +91,40 @@ def test_the_schema_file_is_what_a_store_has(store: Path) -> None:
 def shape(connection: apsw.Connection) -> list[tuple[str, ...]]:
     rows = connection.execute("select type, name, tbl_name, sql from sqlite_schema where name not like 'sqlite_%'")
     return sorted(tuple(" ".join(str(part).split()) for part in row) for row in rows)
+
+
+def held(store: Path) -> tuple[int, list[tuple[object, ...]]]:
+    """The schema's version and every note, without opening it as a store."""
+    connection = apsw.Connection(str(store))
+    try:
+        return connection.pragma("user_version"), connection.execute("select * from notes order by id").fetchall()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("released", RELEASED, ids=lambda path: path.name)
+def test_an_old_store_is_copied_as_it_was_before_it_is_brought_up_to_date(released: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    old = home / "memory.db"
+    old.write_bytes(gzip.decompress(released.read_bytes()))
+    old.chmod(0o600)
+    before = held(old)
+    for _ in range(2):  # the second finds nothing to do
+        Memory(space="desk", settings=load_settings(home=home)).close()
+    (copy,) = (home / "backups").iterdir()
+    assert copy.name.startswith("memory-before-upgrade-")
+    assert held(copy) == before
+    with Memory(copy, space="desk", settings=load_settings(home=home, auto_backups=0)) as memory:
+        assert len(memory.list()) == 2
+    assert len(list((home / "backups").glob("*.db"))) == 1
+
+
+def test_the_database_of_another_program_is_not_copied(tmp_path: Path) -> None:
+    store = tmp_path / "memory.db"
+    connection = apsw.Connection(str(store))
+    connection.execute("create table diary (day); pragma user_version = 1")
+    connection.close()
+    with pytest.raises(StoreForeign):
+        Memory(settings=load_settings(home=tmp_path))
+    assert not list((tmp_path / "backups").glob("*"))

@@ -123,11 +123,37 @@ def before_bulk(settings: Settings, store: Store, why: str, at_ms: int) -> Path 
     except (StoreUnavailable, OSError) as trouble:
         _log.warning("no copy of %s before this %s: %s", store.location, why, trouble)
         return None
-    own = re.compile(rf"{re.escape(_stem(settings))}-before-(cleanup|import|merge)-{_TIME}\.db")
+    _rotate(settings)
+    return path
+
+
+def before_upgrade(settings: Settings, at_ms: int) -> Path | None:
+    """A verified copy of a store that an older recollect wrote: opening it brings it up to date for good."""
+    from recollect.store.sqlite import restoring
+
+    store = _file(settings)
+    if not settings.auto_backups or not os.access(store, os.W_OK):  # what may not be written stays as it is
+        return None
+    try:
+        path = new_path(settings, at_ms, mark="-before-upgrade")
+        if shutil.disk_usage(path.parent).free < 2 * store.stat().st_size:
+            _log.warning("no room for a copy of %s before it is brought up to date", store)
+            return None
+        if not restoring.copy_older(store, path):
+            return None
+    except (StoreUnavailable, StoreCorrupt, OSError) as trouble:
+        _log.warning("no copy of %s before it is brought up to date: %s", store, trouble)
+        return None
+    _rotate(settings)
+    return path
+
+
+def _rotate(settings: Settings) -> None:
+    """Of the copies that were made unasked, the oldest beyond the setting go; what a restore put aside stays."""
+    own = re.compile(rf"{re.escape(_stem(settings))}-before-(?!restore)[a-z]+-{_TIME}\.db")
     made = [backup.path for backup in listed(settings) if own.fullmatch(backup.path.name)]
     for old in made[settings.auto_backups :]:
         old.unlink(missing_ok=True)
-    return path
 
 
 def _refuse_unsound(copy: Path, source: Path) -> None:

@@ -54,7 +54,7 @@ DOCS: Mapping[str, str] = MappingProxyType(
         "max_bytes": "Most bytes of live notes' texts in a store; beyond that the least recently used are evicted.",
         "evicted_grace_days": "How long evicted and expired notes can still be restored before they are gone.",
         "history_days": "How long earlier versions and events are kept; a note's newest 20 versions always are.",
-        "auto_backups": "How many copies made before bulk changes are kept; 0 makes none.",
+        "auto_backups": "How many copies made before bulk changes and upgrades are kept; 0 makes none.",
         "audit_key_file": "File with a key that seals the chain of events; kept away from the store. Empty means none.",
         "forgetting": "How fast what nobody reads fades: days (half in 30 days), seed (to a tenth in 23 hours) or off.",
         "scratchpad_tokens": "Most tokens on one session's scratchpad; beyond that the least important become notes.",

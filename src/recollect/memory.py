@@ -17,7 +17,7 @@ from recollect.errors import InvalidInput, NotFound, StoreCorrupt, StoreFull
 from recollect.filters import make_filter
 from recollect.ids import Ref, new_uid, now_ms, parse_ref
 from recollect.store import Change, Operation, Use
-from recollect.store.opening import open_store
+from recollect.store.opening import may_be_older, open_store
 from recollect.types import (
     TIERS,
     UNFILED_SPACE,
@@ -94,6 +94,10 @@ class Memory:
         self._folder = Path(folder) if folder is not None else Path.cwd()
         if store is None:
             self.settings = placing.with_local_store(self.settings, self._folder)
+        if may_be_older(str(self.settings.store)):
+            from recollect.backup import before_upgrade
+
+            before_upgrade(self.settings, self._clock())
         self._store = open_store(
             str(self.settings.store), busy_seconds=self.settings.busy_timeout_seconds,
             durability=self.settings.durability, create=create,

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from recollect.errors import InvalidInput, StoreUnavailable
-from recollect.store import Store
+from recollect.store import SCHEMA_VERSION, Store
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -24,6 +24,18 @@ def open_store(url: str, *, busy_seconds: float, durability: str, create: bool =
     from recollect.store.sqlite import SqliteStore
 
     return SqliteStore(url, busy_seconds=busy_seconds, durability=durability, create=create)
+
+
+def may_be_older(url: str) -> bool:
+    """Whether a file's header names an older schema than ours; its log may know better. Reads 64 bytes, no more."""
+    if _SCHEME.match(url):
+        return False
+    try:
+        with open(url, "rb") as stream:  # noqa: PTH123 - on the way of every call
+            header = stream.read(64)
+    except OSError:
+        return False
+    return header[:16] == b"SQLite format 3\0" and 0 < int.from_bytes(header[60:64], "big") < SCHEMA_VERSION
 
 
 def _postgres(url: str, busy_seconds: float, durability: str, create: bool) -> Store:

@@ -12,8 +12,9 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import StoreBusy, StoreCorrupt
+from recollect.store import SCHEMA_VERSION
 from recollect.store.relational.rows import batches, marks
-from recollect.store.sqlite.connect import open_connection, translated
+from recollect.store.sqlite.connect import APPLICATION_ID, open_connection, translated
 
 _LOGS = ("-wal", "-shm")
 
@@ -28,6 +29,33 @@ def copy(source: Path, target: Path) -> None:
         finally:
             writer.close()
             reader.close()
+
+
+def copy_older(source: Path, target: Path) -> bool:
+    """Copies a store that has an older schema than ours as it is, checked before it gets its name; False for others."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")  # another process may be at the same
+    try:
+        with translated(source):
+            connection = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+            try:
+                ours = connection.pragma("application_id") == APPLICATION_ID
+                if not ours or connection.pragma("user_version") >= SCHEMA_VERSION:
+                    return False
+            finally:
+                connection.close()
+        copy(source, part)
+        with translated(part):
+            copied = apsw.Connection(str(part))
+            try:
+                if copied.pragma("integrity_check") != "ok":
+                    raise StoreCorrupt(f"the copy of {source} is damaged", hint="run `recollect doctor`")
+                copied.pragma("journal_mode", "delete")
+            finally:
+                copied.close()
+        part.replace(target)
+    finally:
+        discard(part)
+    return True
 
 
 def holds(path: Path, notes: Sequence[str], sessions: Sequence[str]) -> bool:
