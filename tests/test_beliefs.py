@@ -450,7 +450,7 @@ def _check(memory: Memory, steps: list[tuple[str, int, int]]) -> None:
     assert sound(memory)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=NOISY)
+@settings(max_examples=30, deadline=None, suppress_health_check=NOISY)
 @given(steps=STEPS)
 def test_no_sequence_loses_a_note_or_breaks_undo_on_sqlite(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]]

@@ -76,9 +76,18 @@ def test_events_spaces_and_times_keep_notes_apart() -> None:
     assert contradictions(trips) == []
     elsewhere = note("Ana works at Globex", id=2, space="there", created_ms=5)
     assert contradictions([made("Ana works at Acme", 1), elsewhere]) == []
+    own = note("Ana works at Globex", id=3, space="user", created_ms=5000)  # what the user said holds in every project
+    assert len(contradictions([made("Ana works at Acme", 1), own])) == 1
     later_told = made("Ana works at Initech", 3, valid_from_ms=1)  # told last, true first
     (found,) = contradictions([made("Ana works at Acme", 1), later_told])
     assert (found.older.id, found.newer.id) == (3, 1)
+
+
+def test_what_is_not_trusted_weighs_less_and_is_told() -> None:
+    plain = contradictions([made("Ana works at Acme", 1), made("Ana works at Globex", 2)])[0]
+    found = contradictions([made("Ana works at Acme", 1), made("Ana works at Globex", 2, origin="web")])[0]
+    assert found.score == pytest.approx(plain.score - 0.2)
+    assert found.reasons[-1] == "the newer one is not trusted: it comes from web"
 
 
 def test_what_both_are_about_is_told_without_the_old_value() -> None:

@@ -11,10 +11,11 @@ score and its reasons, for a person or an agent to decide. Nothing here decides.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from recollect.text.tokens import query_terms
-from recollect.types import Note
+from recollect.types import USER_SPACE, Note
 from recollect.values import value
 
 SELF = "§self"
@@ -22,6 +23,7 @@ SENTENCES = 6
 LONGEST = 300
 MOST_WORDS_OF_A_VALUE = 10
 LEAST_SCORE = 0.5
+UNTRUSTED = 0.2
 MOST_OF_A_SUBJECT = 200  # the newest so many are compared with each other
 
 # family: patterns over a sentence without its negation. Whom it is about stands before, `v` is the value, `o` what it
@@ -348,7 +350,7 @@ def contradictions(
     for old, new in _pairs(ordered):
         if only is not None and only not in (ordered[old].uid, ordered[new].uid):
             continue
-        found = between(ordered[old].content, ordered[new].content)
+        found = _trusting(between(ordered[old].content, ordered[new].content), ordered[old], ordered[new])
         if found is not None and found.score >= least:
             known = best.get(old)
             if known is None or (found.score, new) > (known[0].score, known[1]):
@@ -358,6 +360,14 @@ def contradictions(
         for old, (one, new) in best.items()
     ]
     return sorted(made, key=lambda one: (-one.score, -true_from(one.newer), one.older.id))
+
+
+def _trusting(found: Judged | None, older: Note, newer: Note) -> Judged | None:
+    """What a page or a tool says weighs less against what a person or an agent said, and it is told."""
+    if found is None or newer.trusted or not older.trusted:
+        return found
+    reasons = (*found.reasons, f"the newer one is not trusted: it comes from {newer.origin}")
+    return replace(found, score=round(max(0.0, found.score - UNTRUSTED), 3), reasons=reasons)
 
 
 def between(older: str, newer: str) -> Judged | None:
@@ -389,17 +399,18 @@ def _compared(older: Claim, newer: Claim) -> Judged | None:
 
 
 def _pairs(notes: Sequence[Note]) -> Iterator[tuple[int, int]]:
-    """Places (older, newer) of notes of one space that speak of the same, each pair once."""
+    """Places (older, newer) of notes that speak of the same, each pair once: of one space, or one of the user's own."""
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for at, note in enumerate(notes):
         for key in {key for claim in claims(note.content) for key in _keys(claim)}:
-            groups[(note.space, *key)].append(at)
+            groups[key].append(at)
     seen: set[tuple[int, int]] = set()
     for group in groups.values():
         newest = group[-MOST_OF_A_SUBJECT:]
         for place, new in enumerate(newest):
             for old in newest[:place]:
-                if (old, new) not in seen:
+                spaces = {notes[old].space, notes[new].space}
+                if (old, new) not in seen and (len(spaces) == 1 or USER_SPACE in spaces):
                     seen.add((old, new))
                     yield old, new
 

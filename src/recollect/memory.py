@@ -869,9 +869,9 @@ class Memory:
 
         wish = gathering.wish(sessions, older_than_days, least)
         op = self._operation("consolidate")
-        if self._wish.name == "all" or placing.find(self._store, self._wish) is None:
-            self._writable()
-        home = self._space()
+        home = self._writable() if self._wish.name == "all" else placing.find(self._store, self._wish)
+        if home is None:  # nothing was ever written here
+            return gathering.Consolidated((), (), 0, "", dry_run)
         if not sessions:
             self._search().embedding.drain((home.id,), gathering.COMPARED, 5000)
         gathered = gathering.plan(self._store, make_filter((home.id,), op.at_ms, (), {}), wish)
