@@ -175,6 +175,20 @@ def test_an_owner_appears_once_with_its_best_chunk() -> None:
     assert rows[0].chunk == 7
 
 
+def test_words_count_where_most_of_them_stand_together() -> None:
+    together = [note(1, "red zebra crossing at the old town gate", 0.5), note(11, "nothing", 0.4, owner=("note", 1))]
+    apart = [note(2, "a red door in the old town hall today", 0.5), note(12, "zebra", 0.4, owner=("note", 2))]
+    assert owners(rank(ask("red", "zebra"), [*together, *apart]))[0] == 1
+
+
+def test_a_long_turn_pays_for_its_many_chances() -> None:
+    short = turn(1, "we take the train", 0.5)
+    long = [replace(turn(9, "we take the train", 0.5), chunk=9000 + number) for number in range(6)]
+    rows = rank(ask("train"), [short, *long])
+    assert owners(rows) == [1001, 1009]
+    assert "length" not in rows[0].parts and rows[1].parts["length"] < 0
+
+
 def test_a_long_text_does_not_win_by_having_many_chances() -> None:
     long = [replace(note(1, f"word{at}", 0.5 if at == 3 else 0.1), chunk=at) for at in range(6)]
     assert owners(rank(ask("zebra"), [*long, note(2, "short", 0.48)])) == [2, 1]

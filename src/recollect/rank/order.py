@@ -4,7 +4,7 @@
     owner   = what its best chunks mean, and how much of the query its widest chunk says: a meaning is found in one
               slice, while words count where most of them stand together
     turn   += a little of its neighbours where it is short and they are, of its session's best three, of being said
-              by the one whom the query names, less for being a bare question
+              by the one whom the query names, less for being a bare question or long: who says much, hits by chance
     all    += being of the time that the query means, and the boosts
 
 The weights were fitted by a listwise softmax (equal weight for each collection), rounded, and checked by fitting on
@@ -13,6 +13,7 @@ Nothing is scaled to the best of the other candidates, so a score means the same
 first hit with it was right.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ NEIGHBOUR = 0.12  # of the better neighbour's evidence
 SESSION = 0.17  # of the mean of the session's best three
 NAMED_SPEAKER = 0.14
 BARE_QUESTION = -0.19
+LONG_TURN = -0.05  # times the logarithm of the number of its chunks
 IN_WINDOW = 0.15
 # What a chunk without a vector would probably have, by its keyword share.
 GUESS = (0.16, 0.6)
@@ -100,6 +102,7 @@ class _Owner:
 
     best: Candidate
     length: int
+    chunks: int
     meaning: float
     share: float
     evidence: float
@@ -158,7 +161,7 @@ def _owner(chunks: list[_Scored], worth: float) -> _Owner:
     share = OF_THE_WIDEST * widest.share + (1 - OF_THE_WIDEST) * best.share
     length = max(best.candidate.turn_terms, sum([chunk.own for chunk in chunks]))
     parts = {"meaning": meaning, "keyword": worth * share}
-    return _Owner(best.candidate, length, meaning, share, meaning + worth * share, parts)
+    return _Owner(best.candidate, length, len(chunks), meaning, share, meaning + worth * share, parts)
 
 
 def _cosine(candidate: Candidate, share: float) -> float:
@@ -205,6 +208,7 @@ def _lent(turns: Mapping[Place, _Owner], place: Place, session: float, named: Ma
         "session": SESSION * (session - owner.evidence),
         "speaker": NAMED_SPEAKER if named[at.speaker] else 0.0,
         "question": BARE_QUESTION * short if at.question else 0.0,
+        "length": LONG_TURN * math.log(owner.chunks),
     }
     return {name: part for name, part in parts.items() if part}
 
