@@ -176,9 +176,9 @@ def test_an_owner_appears_once_with_its_best_chunk() -> None:
 
 
 def test_words_count_where_most_of_them_stand_together() -> None:
-    together = [note(1, "red zebra crossing at the old town gate", 0.5), note(11, "nothing", 0.4, owner=("note", 1))]
-    apart = [note(2, "a red door in the old town hall today", 0.5), note(12, "zebra", 0.4, owner=("note", 2))]
-    assert owners(rank(ask("red", "zebra"), [*together, *apart]))[0] == 1
+    beside = [note(1, "zebra", 0.9), replace(note(1, "a long walk through the old town", 0.2), chunk=11)]
+    together = [note(2, "zebra", 0.9), replace(note(2, "a red zebra at the gate of town", 0.2), chunk=12)]
+    assert owners(rank(ask("red", "zebra"), [*beside, *together])) == [2, 1]
 
 
 def test_a_long_turn_pays_for_its_many_chances() -> None:
