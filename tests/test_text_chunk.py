@@ -147,7 +147,7 @@ def test_a_border_is_never_inside_a_cluster_unless_it_must(text: str, at: int, e
 
 @pytest.mark.parametrize("unit", ["a", "a ", "\n", "a. ", "日", "\u0301", "a\n"])
 def test_a_long_text_takes_linear_time(unit: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()  # not the wall's: a busy machine is no bug
     pieces = chunk(unit * (300_000 // len(unit)))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert len(pieces) < 12_000
