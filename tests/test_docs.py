@@ -183,7 +183,7 @@ def test_every_setting_is_described() -> None:
 
 def test_every_public_method_and_name_is_described() -> None:
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-    methods = [name for name in vars(recollect.Memory) if not name.startswith("_")]
+    methods = [name for name in dir(recollect.Memory) if not name.startswith("_")]
     absent = [name for name in methods if not re.search(rf"\b\w+\.{name}\b", page)]
     absent += [name for name in recollect.__all__ if not re.search(rf"\b{name}\b", page)]
     assert not absent, f"docs/python.md says nothing of {absent}"

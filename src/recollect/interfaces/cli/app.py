@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "duplicates": ("believing", "List notes that say the same, and merge them."),
     "consolidate": ("believing", "Gather old notes on one subject, or old sessions, in one note each."),
     "promote": ("maturing", "Raise notes by a tier."),
-    "demote": ("maturing", "Lower notes by a tier."),
+    "demote": ("maturing", "Lower notes by a tier, from knowledge to a note."),
     "mature": ("maturing", "Move notes between tiers by rule."),
     "scratchpad": ("scratchpad", "Keep things at hand for a while, apart for each session."),
     "history": ("reading", "Show the earlier versions of a note."),
