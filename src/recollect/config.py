@@ -87,11 +87,11 @@ BOUNDS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "max_tags": (0, 10_000),
         "chunk_tokens": (16, 8192),
         "chunk_overlap": (0, 4096),
+        "sync_interval_seconds": (0, 86_400),
         "cache_entries": (0, 10_000_000),
         "max_notes": (1, 1_000_000_000),
         "max_bytes": (1, 10**15),
         "evicted_grace_days": (0, 36_500),
-        "sync_interval_seconds": (0, 86_400),
         "history_days": (1, 36_500),
         "auto_backups": (0, 1000),
         "scratchpad_tokens": (1, 1_000_000),
@@ -132,15 +132,15 @@ class Settings:
     chunk_overlap: int = 50
     redact: bool = True
     daily_log: bool = False
+    sync_on_start: bool = True
+    sync_on_search: bool = True
+    sync_interval_seconds: int = 300
     tool_learning: str = "on"
     cache_entries: int = 10_000
     max_notes: int = 1_000_000
     max_bytes: int = 500_000_000
     evicted_grace_days: int = 30
     history_days: int = 365
-    sync_on_start: bool = True
-    sync_on_search: bool = True
-    sync_interval_seconds: int = 300
     auto_backups: int = 3
     audit_key_file: str = ""
     forgetting: str = "days"
