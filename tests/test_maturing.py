@@ -1,4 +1,4 @@
-"""No sequence of operations on tiers, use and scratchpads loses a note or breaks undo; on both engines.
+"""No sequence of operations on tiers, beliefs, use and scratchpads loses a note or breaks undo; on both engines.
 
 OPERATIONS is a table: a new one is a function of the desk and a few numbers that choose what it works on. It changes
 the store through Memory, or refuses with an error of ours and leaves everything as it was. Whatever it did is one
@@ -23,6 +23,7 @@ pytest_plugins = ["postgres_server"]
 REFUSALS = (InvalidInput, NotFound, Conflict)
 SESSIONS = ("one", "two", None)
 TEXTS = [f"{word} {thing}" for word in ("red", "blue") for thing in ("kettle", "door", "cup of tea in the garden")]
+TEXTS += [f"The staging deploy failed {why} the disk is full" for why in ("because", "since", "and")]
 
 
 @dataclass
@@ -99,6 +100,14 @@ OPERATIONS: dict[str, Act] = {
     "doubt": lambda desk, one, two: desk.memory.update(desk.pick(one), confidence=(0.1, 0.5, 1.0)[two % 3]),
     "delete": lambda desk, one, two: desk.memory.delete(desk.pick(one)),
     "restore": lambda desk, one, two: desk.memory.restore(desk.pick(one)),
+    "reinforce": lambda desk, one, two: desk.memory.beliefs.reinforce(desk.pick(one), 1 + two % 3),
+    "contradict": lambda desk, one, two: desk.memory.beliefs.contradict(desk.pick(one), 1 + two, by=desk.pick(two)),
+    "supersede": lambda desk, one, two: desk.memory.beliefs.supersede(desk.pick(one), desk.pick(two)),
+    "replace": lambda desk, one, two: desk.memory.beliefs.supersede(desk.pick(one), TEXTS[two % len(TEXTS)]),
+    "merge": lambda desk, one, two: desk.memory.beliefs.merge(desk.pick(one), desk.pick(two)),
+    "consolidate": lambda desk, one, two: desk.memory.consolidate(
+        older_than_days=0, least=2, hide_sources=two % 2 == 0, dry_run=two % 5 == 0
+    ),
     "undo": lambda desk, one, two: desk.memory.undo(),
 }
 
@@ -201,6 +210,7 @@ def test_every_operation_of_the_table_does_something_once(name: str, memory_fold
     ready = {
         "demote": [("promote", 1, 0, False)], "restore": [("delete", 0, 0, False)], "drop": [("put", 2, 8, False)],
         "mature": [("read", 1, 2, False)], "take over": [("put", 1, 0, False)],
+        "consolidate": [("add", number, 1, False) for number in (6, 7, 8)],
     }  # fmt: skip
     now = [1_700_000_000_000]
     options = load_settings(home=memory_folder / "home", embedder="none", scratchpad_tokens=20)
