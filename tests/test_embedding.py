@@ -170,3 +170,21 @@ def test_a_service_without_its_key_means_keywords_and_a_hint(place: Path, monkey
         memory.add("plain words")
         answer = memory.search("plain words")
         assert answer.mode == "keyword" and "OPENAI_API_KEY" in answer.notices[0]
+
+
+def test_after_everything_was_embedded_what_comes_from_elsewhere_is_noticed(place: Path) -> None:
+    """A search that found nothing owed looks again when a note was written by another, or moved here from a space
+    where nobody had embedded it."""
+    embedder = Counting()
+    with opened(place, embedder) as memory, opened(place, Counting()) as other:
+        memory.add("the lighthouse keeper")
+        for _ in range(2):
+            assert memory.search("sea").pending == 0
+        other.add("a boat at dawn")
+        assert "a boat at dawn" in {hit.title for hit in memory.search("boat", mode="vector")}
+        with Memory(place, space="harbour", settings=load_settings(embedder="none")) as away:
+            away.add("nets are mended on Monday")
+        memory.search("sea")
+        memory.merge_spaces("harbour", "user")
+        assert "nets are mended on Monday" in {hit.title for hit in memory.search("nets", mode="vector")}
+        assert memory.stats()["pending"] == 0

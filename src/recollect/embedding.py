@@ -34,6 +34,7 @@ class Embedding:
         self._clock = clock
         self._embedder = embedder
         self._queries: dict[str, Any] = {}
+        self._complete: dict[tuple[int, ...] | None, tuple[int, int]] = {}  # marks at which nothing was owed
         self.notice = ""  # why meaning is not searched, in words for the user
 
     def open(self) -> "Embedder | None":
@@ -95,18 +96,30 @@ class Embedding:
         embedder = self.open()
         if embedder is None:
             return 0
+        mark = self._store.chunk_mark(spaces)
+        if self._complete.get(_key(spaces)) == mark:
+            return 0
         until = time.monotonic() + deadline_ms / 1000
         try:
-            return embed_pending(
+            done = embed_pending(
                 self._store, embedder, spaces, limit, until, self._clock, self._settings.cache_entries, progress
             )
+            if not done:  # it looked and found nothing: looking again is for when something came
+                self._complete[_key(spaces)] = mark
+            return done
         except (EmbedderUnavailable, StoreUnavailable) as trouble:
             self.notice = f"what is new is found by keyword only: {trouble.message}"
             return 0
 
     def pending(self, spaces: Sequence[int] | None) -> int:
+        if self._complete.get(_key(spaces)) == self._store.chunk_mark(spaces):
+            return 0
         active = self._store.active_model()
         return self._store.count_pending(active[0], spaces) if active is not None else 0
+
+
+def _key(spaces: Sequence[int] | None) -> tuple[int, ...] | None:
+    return None if spaces is None else tuple(spaces)
 
 
 def open_by_name(name: str, settings: Settings) -> "Embedder | None":

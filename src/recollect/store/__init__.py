@@ -245,6 +245,9 @@ class Store(Protocol):
 
     def count_pending(self, model: str, spaces: Sequence[int] | None) -> int: ...
 
+    def chunk_mark(self, spaces: Sequence[int] | None) -> tuple[int, int]:
+        """Two numbers, found without counting: while both stay, no chunk came into these spaces."""
+
     def put_vectors(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> int:
         """Stores float32 vectors; chunks that are gone or already have one are left alone. Returns how many went in."""
 

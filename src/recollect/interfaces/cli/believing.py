@@ -71,7 +71,8 @@ def reinforce_command(door: Door, ref: str, times: int) -> None:
 def contradict_command(door: Door, ref: str, times: int, by: str | None) -> None:
     """Say that something speaks against a note.
 
-    Confidence falls by 0.1 for each piece of evidence; below 0.3 it is no longer semantic. It stays; to put another in its place use `recollect supersede`.
+    Confidence falls by 0.1 for each piece of evidence; below 0.3 it is no longer semantic. It stays; to put another in
+    its place use `recollect supersede`.
     """
     with door.memory() as memory:
         note = memory.beliefs.contradict(ref, times, by=by)

@@ -69,6 +69,15 @@ class VectorTables(Engine):
         )
         return [(id, hash_, f"{title}. {text}" if title else text) for id, hash_, title, text in rows]
 
+    def chunk_mark(self, spaces: Sequence[int] | None) -> tuple[int, int]:
+        """The newest chunk, and the events of the spaces: what moves from one space to another leaves an event."""
+        bound, values = ("true", ()) if spaces is None else (f"s.id in ({marks(spaces)})", tuple(spaces))
+        rows = self._rows(
+            f"select coalesce((select max(id) from chunks), 0), coalesce(sum(s.seq), 0) from spaces s where {bound}",
+            values,
+        )
+        return int(rows[0][0]), int(rows[0][1])
+
     def count_pending(self, model: str, spaces: Sequence[int] | None) -> int:
         """How many chunks lack a vector; one subtraction, since every vector has its chunk."""
         bound = "" if spaces is None else f"and space in ({marks(spaces)})"

@@ -44,6 +44,17 @@ class VectorRules(Rules):
         assert room.store.pending("m", [room.id], 10) == waiting[1:]
         assert room.store.count_pending("m", [room.id]) == 1
 
+    def test_the_mark_changes_when_a_chunk_comes_and_stays_while_none_does(self, room: Room) -> None:
+        room.store.set_active_model("m", 2)
+        room.add("one")
+        mark = room.store.chunk_mark([room.id])
+        ((id, _, _),) = room.store.pending("m", [room.id], 10)
+        room.store.put_vectors("m", [(id, pack(1, 0))])
+        assert room.store.chunk_mark([room.id]) == mark
+        room.add("two")
+        assert room.store.chunk_mark([room.id]) != mark
+        assert room.store.chunk_mark(None)[0] >= room.store.chunk_mark([room.id])[0]
+
     def test_storing_a_vector_again_changes_nothing(self, room: Room) -> None:
         """Racing embedders are harmless: the first vector stays, and vanished chunks are passed over."""
         room.store.set_active_model("m", 2)
