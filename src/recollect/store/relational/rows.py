@@ -41,7 +41,7 @@ def load(text: str) -> Any:
     """What `dump` wrote; anything else is damage."""
     try:
         return json.loads(text)
-    except ValueError as trouble:
+    except (ValueError, TypeError) as trouble:  # a bit can turn a text into a number, or into nothing
         raise StoreCorrupt(
             f"a stored value cannot be read: {trouble}",
             hint="run `recollect doctor`; `recollect backup list` shows copies",
