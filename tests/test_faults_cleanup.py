@@ -1,8 +1,6 @@
 """A clean-up that is killed happened whole or not at all."""
 
-import itertools
 import random
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -11,12 +9,11 @@ import pytest
 from faults import SIZES
 from faults.cleaner import clean
 from faults.model import SPACE
-from faults.processes import Patience, Victim, ended
+from faults.processes import Patience, Victim, killed
 from recollect import Draft, Memory
 from recollect.types import STATES
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
-AT_ONCE = 5
 
 
 @pytest.fixture(scope="module")
@@ -31,29 +28,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_killed_cleanup_leaves_before_or_after_and_nothing_between(template: Path, tmp_path: Path) -> None:
     patience = Patience(0.12, random.Random(5))
-    outcomes: Counter[str] = Counter()
-    for number in itertools.count():
-        stores = [tmp_path / f"{number}-{one}" / "memory.db" for one in range(AT_ONCE)]
-        for store in stores:
-            store.parent.mkdir()
-            shutil.copy(template, store)
-            store.chmod(0o600)
-        victims = [Victim(clean, str(store), str(tmp_path / "home"), 500) for store in stores]
-        with ended(victims):
-            assert [victim.hear() for victim in victims] == ["ready"] * AT_ONCE
-            for victim in victims:
-                victim.tell("go")
-                patience.wait()
-                victim.kill()
-            said = [list(iter(victim.hear, None)) for victim in victims]
-        for store, words in zip(stores, said, strict=True):
-            found = _judge(store)
-            assert found == "after" or "done" not in words
-            outcomes[found if words == ["begun"] else "not at work"] += 1
-            patience.learn(found == "after")
-            shutil.rmtree(store.parent)
-        if outcomes["before"] + outcomes["after"] >= SIZES.cleanup_kills:
-            break
+
+    def victim(store: Path) -> Victim:
+        return Victim(clean, str(store), str(tmp_path / "home"), 500)
+
+    outcomes = killed(template, tmp_path, victim, _judge, patience, kills=SIZES.cleanup_kills)
     print(f"killed while cleaning up: {dict(outcomes)}")
     assert min(outcomes["before"], outcomes["after"]) > SIZES.cleanup_kills // 50
 

@@ -1,8 +1,6 @@
 """A promotion by rule and an overflow of the scratchpad that are killed happened whole or not at all."""
 
-import itertools
 import random
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -11,13 +9,12 @@ import pytest
 from faults import SIZES
 from faults.maturer import PAD_TOKENS, mature
 from faults.model import SPACE
-from faults.processes import Patience, Victim, ended
+from faults.processes import Patience, Victim, killed
 from recollect import Memory
 from recollect.config import load_settings
 from recollect.types import STATES, TIERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
-AT_ONCE = 5
 KILLS = SIZES.cleanup_kills // 2
 READ, UNREAD, JOTTED = 120, 30, 60
 BEFORE = Counter(scratchpad=JOTTED, episodic=READ + UNREAD)
@@ -45,29 +42,14 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_kill_leaves_before_or_after_and_nothing_between(template: Path, tmp_path: Path, verb: str) -> None:
     seconds, after = VERBS[verb]
     patience = Patience(seconds, random.Random(7))
-    outcomes: Counter[str] = Counter()
-    for number in itertools.count():
-        stores = [tmp_path / f"{number}-{one}" / "memory.db" for one in range(AT_ONCE)]
-        for store in stores:
-            store.parent.mkdir()
-            shutil.copy(template, store)
-            store.chmod(0o600)
-        victims = [Victim(mature, verb, str(store), str(tmp_path / "home")) for store in stores]
-        with ended(victims):
-            assert [victim.hear() for victim in victims] == ["ready"] * AT_ONCE
-            for victim in victims:
-                victim.tell("go")
-                patience.wait()
-                victim.kill()
-            said = [list(iter(victim.hear, None)) for victim in victims]
-        for store, words in zip(stores, said, strict=True):
-            found = _judge(store, after)
-            assert found == "after" or "done" not in words
-            outcomes[found if "begun" in words else "not at work"] += 1
-            patience.learn(found == "after")
-            shutil.rmtree(store.parent)
-        if outcomes["before"] + outcomes["after"] >= KILLS:
-            break
+
+    def victim(store: Path) -> Victim:
+        return Victim(mature, verb, str(store), str(tmp_path / "home"))
+
+    outcomes = killed(
+        template, tmp_path, victim, lambda store: _judge(store, after), patience, kills=KILLS,
+        at_work=lambda words: "begun" in words,
+    )  # fmt: skip
     print(f"killed while at {verb}: {dict(outcomes)}")
     assert min(outcomes["before"], outcomes["after"]) > KILLS // 20
 

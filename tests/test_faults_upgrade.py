@@ -1,10 +1,9 @@
 """A store that is killed while it is brought up to date is old or new, and nothing of it is lost."""
 
 import gzip
-import itertools
+import math
 import random
 import shutil
-from collections import Counter
 from pathlib import Path
 
 import apsw
@@ -12,7 +11,7 @@ import pytest
 
 from faults import SIZES
 from faults.model import SPACE
-from faults.processes import Patience, Victim, ended
+from faults.processes import Patience, Victim, killed
 from faults.upgrader import NEWEST, STEPS, upgrade
 from recollect import Memory
 from recollect.store import SCHEMA_VERSION
@@ -21,7 +20,6 @@ from recollect.store.sqlite.migrations import migrate
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
 RELEASED = sorted((Path(__file__).parent / "fixtures" / "stores").glob("schema-*.db.gz"))
 STARTS = ("newest", *(path.name for path in RELEASED))
-AT_ONCE = 4
 NOTES = 3000
 
 
@@ -39,31 +37,21 @@ def template(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 def test_a_killed_upgrade_leaves_the_old_store_or_the_new_one(template: Path, tmp_path: Path) -> None:
     patience = Patience(0.03, random.Random(3))
-    outcomes: Counter[str] = Counter()
+    dice = random.Random(4)
     sides: set[str] = set()
     version, before = _version(template), _exported(_copied(template, tmp_path / "first.db"))
-    for number in itertools.count():
-        stores = [_copied(template, tmp_path / f"{number}-{one}.db") for one in range(AT_ONCE)]
-        victims = [Victim(upgrade, str(store)) for store in stores]
-        with ended(victims):
-            assert [victim.hear() for victim in victims] == ["ready"] * AT_ONCE
-            for victim in victims:
-                victim.tell("go")
-                patience.wait()
-                victim.kill()
-            said = [list(iter(victim.hear, None)) for victim in victims]
-        for store, words in zip(stores, said, strict=True):
-            found = _judge(store, version, len(before))
-            assert found == "new" or "done" not in words
-            outcomes[found if words == ["begun"] else "not at work"] += 1
-            patience.learn(found == "new")
-            sides.add(found)
-            if random.random() < 0.05:  # as the rest of it is looked at in other suites
-                assert _exported(store) == before
-            for path in tmp_path.glob(f"{store.name}*"):
-                path.unlink()
-        if outcomes["old"] + outcomes["new"] >= SIZES.upgrade_kills / len(STARTS):
-            break
+
+    def judge(store: Path) -> str:
+        found = _judge(store, version, len(before))
+        sides.add(found)
+        if dice.random() < 0.05:  # as the rest of it is looked at in other suites
+            assert _exported(store) == before
+        return found
+
+    outcomes = killed(
+        template, tmp_path, lambda store: Victim(upgrade, str(store)), judge, patience,
+        kills=math.ceil(SIZES.upgrade_kills / len(STARTS)), whole="new",
+    )  # fmt: skip
     print(f"killed while upgrading from schema {version}: {dict(outcomes)}")
     assert sides == {"old", "new"}
 

@@ -5,12 +5,15 @@ forked from a process that has everything loaded and never opened a store.
 """
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,6 +21,7 @@ from typing import Any, Protocol
 
 TESTS = Path(__file__).resolve().parent.parent
 Worker = subprocess.Popen[str]
+AT_ONCE = 5  # victims
 
 
 class Mortal(Protocol):
@@ -138,3 +142,37 @@ class Patience:
 
     def learn(self, too_late: bool) -> None:
         self._seconds *= 0.9 if too_late else 1.05
+
+
+def killed(
+    template: Path, folder: Path, victim: Callable[[Path], Victim], judge: Callable[[Path], str], patience: Patience,
+    *, kills: int, whole: str = "after", at_work: Callable[[list[str]], bool] = lambda words: words == ["begun"],
+) -> Counter[str]:  # fmt: skip
+    """Lets a few at a time work on a copy of a store each and kills them, until `kills` of them were at work.
+
+    Counts what `judge` found; who said that it was done must have left the `whole` of it.
+    """
+    outcomes: Counter[str] = Counter()
+    for number in itertools.count():
+        stores = [folder / f"{number}-{one}" / "memory.db" for one in range(AT_ONCE)]
+        for store in stores:
+            store.parent.mkdir()
+            shutil.copy(template, store)
+            store.chmod(0o600)
+        victims = [victim(store) for store in stores]
+        with ended(victims):
+            assert [one.hear() for one in victims] == ["ready"] * AT_ONCE
+            for one in victims:
+                one.tell("go")
+                patience.wait()
+                one.kill()
+            said = [list(iter(one.hear, None)) for one in victims]
+        for store, words in zip(stores, said, strict=True):
+            found = judge(store)
+            assert found == whole or "done" not in words
+            outcomes[found if at_work(words) else "not at work"] += 1
+            patience.learn(found == whole)
+            shutil.rmtree(store.parent)
+        if outcomes.total() - outcomes["not at work"] >= kills:
+            return outcomes
+    raise AssertionError("counting does not end")
