@@ -88,15 +88,19 @@ def note_clauses(where: Filter, tag_sql: str) -> Clauses:
     _note_fields(clauses, where, tag_sql)
     if not (where.tiers or where.with_scratchpad):
         clauses.add("n.tier <> 'scratchpad'")
-    if where.since_ms is not None:
-        clauses.add("n.created_ms >= ?", where.since_ms)
-    if where.until_ms is not None:
-        clauses.add("n.created_ms < ?", where.until_ms)
+    _within(clauses, "n.created_ms", where)
     if where.session is not None:
         clauses.add("n.session = ?", where.session)
     if where.trusted_only:
         clauses.among("n.origin", sorted(TRUSTED_ORIGINS))
     return clauses
+
+
+def _within(clauses: Clauses, column: str, where: Filter) -> None:
+    if where.since_ms is not None:
+        clauses.add(f"{column} >= ?", where.since_ms)
+    if where.until_ms is not None:
+        clauses.add(f"{column} < ?", where.until_ms)
 
 
 def _note_fields(clauses: Clauses, where: Filter, tag_sql: str) -> None:
@@ -124,10 +128,7 @@ def turn_clauses(where: Filter) -> Clauses:
     """The part of the filter that concerns turns, as conditions on `turns t join sessions z`."""
     clauses = Clauses()
     clauses.among("t.space", where.spaces)
-    if where.since_ms is not None:
-        clauses.add("t.at_ms >= ?", where.since_ms)
-    if where.until_ms is not None:
-        clauses.add("t.at_ms < ?", where.until_ms)
+    _within(clauses, "t.at_ms", where)
     if where.as_of_ms is not None:
         clauses.add("t.at_ms <= ?", where.as_of_ms)
     if where.session is not None:
@@ -157,10 +158,7 @@ def chunk_clauses(where: Filter, tag_sql: str) -> Clauses:
         clauses.add("(" + " or ".join(kinds_of_owner) + ")", *fields.values)
     else:
         clauses.add("(" + (" or ".join(kinds_of_owner) or "false") + ")")
-    if where.since_ms is not None:
-        clauses.add("c.created_ms >= ?", where.since_ms)
-    if where.until_ms is not None:
-        clauses.add("c.created_ms < ?", where.until_ms)
+    _within(clauses, "c.created_ms", where)
     if where.as_of_ms is not None:
         clauses.add("(c.note_id is not null or c.created_ms <= ?)", where.as_of_ms)
     if where.session is not None:
