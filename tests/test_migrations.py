@@ -89,8 +89,9 @@ def test_the_schema_file_is_what_a_store_has(store: Path) -> None:
 
 
 def shape(connection: apsw.Connection) -> list[tuple[str, ...]]:
+    """Without white space, since SQLite sets an added column in its own way."""
     rows = connection.execute("select type, name, tbl_name, sql from sqlite_schema where name not like 'sqlite_%'")
-    return sorted(tuple(" ".join(str(part).split()) for part in row) for row in rows)
+    return sorted(tuple("".join(str(part).split()) for part in row) for row in rows)
 
 
 def held(store: Path) -> tuple[int, list[tuple[object, ...]]]:

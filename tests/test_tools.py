@@ -114,6 +114,20 @@ def test_failed_calls_never_raise_a_tool(memory: Memory) -> None:
     assert memory.tools.pairs()[0].failures == 12
 
 
+def test_what_is_learned_counts_at_once_even_while_the_clock_stands_still_or_another_runs_behind(place: Path) -> None:
+    def score(memory: Memory) -> float:
+        return next(hit.score for hit in memory.tools.search(UNLIKELY) if hit.tool.name == "play_song")
+
+    with Memory(place, space="work", clock=lambda: 5000) as here, Memory(place, space="work", clock=lambda: 9) as there:
+        here.tools.offer(TOOLS)
+        here.tools.learn(UNLIKELY, "play_song", server="home")
+        scores = [score(here)]
+        for learner in (here, there, here):
+            learner.tools.learn(UNLIKELY, "play_song", server="home", success=False)
+            scores.append(score(here))
+        assert scores == sorted(set(scores), reverse=True)
+
+
 def test_a_tool_that_is_used_often_does_not_win_unrelated_requests(memory: Memory) -> None:
     cold = places(memory, "put on some jazz")
     for number in range(30):

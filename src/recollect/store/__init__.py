@@ -276,11 +276,11 @@ class Store(Protocol):
     def fail_pair(self, space: int, id: str, weight: float, at_ms: int) -> Pair | None:
         """Counts a failure of a known pair and moves it towards 0 by `weight`; an unknown one stays unknown."""
 
-    def pairs(self, spaces: Sequence[int], since_ms: int = 0) -> list[Pair]:
-        """Pairs used at or after a time, in the order of their last use."""
+    def pairs(self, spaces: Sequence[int], after: int = -1) -> list[Pair]:
+        """Pairs that changed after a change number, in the order of their last change."""
 
     def pairs_stamp(self, spaces: Sequence[int]) -> tuple[int, int]:
-        """How many pairs there are and when the newest was used, so that a copy in memory knows when it is stale."""
+        """How many pairs there are and the newest change number, so that a copy in memory knows when it is stale."""
 
     def put_pair_vectors(self, space: int, model: str, vectors: Mapping[str, bytes]) -> None:
         """Gives pairs, by id, the vectors of another model."""

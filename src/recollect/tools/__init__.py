@@ -308,7 +308,7 @@ class ToolMemory:
         if self._learned is not None and stamp == self._stamp:
             return self._learned
         if self._learned is not None and self._stamp[0] == spaces and self._stamp[1] >= 0:
-            for pair in self._store.pairs(spaces, since_ms=self._stamp[2]):
+            for pair in self._store.pairs(spaces, after=self._stamp[2]):
                 self._learned.add(self._readable(pair))
         if self._learned is None or self._stamp[0] != spaces or len(self._learned.pairs) != count:
             self._learned = Learned(self._readable(pair) for pair in self._store.pairs(spaces))

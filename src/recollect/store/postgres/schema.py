@@ -18,7 +18,12 @@ VERSION_KEY = "recollect_schema"
 OLDEST_SERVER = 16
 OLDEST_PGVECTOR = (0, 8)
 _SCHEMA_LOCK = 0x52434C54_0000
-STEPS = {2: TIERS}  # what leads to a version from the one before
+_PAIRS = """
+create sequence pairs_ids;
+alter table tool_pairs add column change bigint not null default 0;
+create index tool_pairs_change on tool_pairs (space, change);
+"""
+STEPS = {2: TIERS + _PAIRS}  # what leads to a version from the one before
 
 
 def schema_sql() -> str:

@@ -15,6 +15,7 @@ create sequence turns_ids;
 create sequence files_ids;
 create sequence chunks_ids;
 create sequence models_ids;
+create sequence pairs_ids;
 
 create table spaces (
   id bigint primary key,
@@ -183,6 +184,7 @@ create table tombstones (
   primary key (space, what, value)
 );
 
+-- `change` rises with every use and failure and is never used again; readers follow it.
 create table tool_pairs (
   space bigint not null references spaces (id),
   id text collate "C" not null,
@@ -197,10 +199,12 @@ create table tool_pairs (
   vector bytea not null,  -- float64, little-endian
   created_ms bigint not null,
   last_used_ms bigint not null,
+  change bigint not null default 0,
   primary key (space, id)
 );
 create index tool_pairs_used on tool_pairs (space, last_used_ms);
 create index tool_pairs_confidence on tool_pairs (space, confidence);
+create index tool_pairs_change on tool_pairs (space, change);
 
 create table chunks (
   id bigint not null,

@@ -25,8 +25,14 @@ class Migration:
     step: str | Callable[[apsw.Connection], None]
 
 
+_PAIRS = """
+alter table tool_pairs add column change integer not null default 0;
+create index tool_pairs_change on tool_pairs (space, change);
+"""
 # Version 1 is the first that was released.
-MIGRATIONS: tuple[Migration, ...] = (Migration(2, "let a text stand on several scratchpads; find tiers", TIERS),)
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(2, "let a text stand on several scratchpads; find tiers; number what tools taught", TIERS + _PAIRS),
+)
 
 
 def migrate(

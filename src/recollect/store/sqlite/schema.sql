@@ -174,6 +174,7 @@ create table tombstones (
   primary key (space, what, value)
 ) strict, without rowid;
 
+-- `change` rises with every use and failure and is never used again; readers follow it.
 create table tool_pairs (
   space integer not null references spaces(id),
   id text not null,
@@ -187,11 +188,13 @@ create table tool_pairs (
   model text not null,  -- whose vector it is; empty while there is none
   vector blob not null,  -- float64, little-endian
   created_ms integer not null,
-  last_used_ms integer not null
+  last_used_ms integer not null,
+  change integer not null default 0
 ) strict;
 create unique index tool_pairs_id on tool_pairs (space, id);
 create index tool_pairs_used on tool_pairs (space, last_used_ms);
 create index tool_pairs_confidence on tool_pairs (space, confidence);
+create index tool_pairs_change on tool_pairs (space, change);
 
 create table chunks (
   id integer primary key,
