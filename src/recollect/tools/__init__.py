@@ -144,7 +144,7 @@ class ToolMemory:
         vector = self._vector(text)
         with self._lock:
             tools, learned = self._tools(), self._pairs()
-            return _ranked(tools, learned, vector, text)[:limit]
+            return _ranked(tools, learned, vector, text, limit)
 
     def confidence(self, query: str) -> float:
         """0 to 1: how well past usage covers a context. Below 0.3 it is too early to leave tools out."""
@@ -349,7 +349,9 @@ def _pair_id(space: int, query: str, server: str, tool: str) -> str:
     return hashlib.sha256("\x1f".join((str(space), query, server, tool)).encode()).hexdigest()
 
 
-def _ranked(tools: "Described", learned: "Learned", vector: Any, text: str) -> list[ToolHit]:
+def _ranked(tools: "Described", learned: "Learned", vector: Any, text: str, limit: int) -> list[ToolHit]:
+    import numpy as np
+
     from recollect.rank.fusion import logistic
     from recollect.rank.order import SCALES
 
@@ -365,7 +367,7 @@ def _ranked(tools: "Described", learned: "Learned", vector: Any, text: str) -> l
     profile = static if profiles is None else profiles @ vector + keyword
     evidence = EVIDENCE * (static + lift) + PROFILE * profile
     slope, middle = SCALES["hybrid" if vector is not None else "keyword"]
-    order = sorted(range(len(tools.tools)), key=lambda at: (-round(float(evidence[at]), 9), at))
+    order = np.argsort(-np.round(evidence, 9), kind="stable")[:limit].tolist()  # among equals the one that came first
     return [
         ToolHit(
             tools.tools[at], logistic(slope * (float(evidence[at]) - middle)),

@@ -30,7 +30,7 @@ class Described:
         self._has = np.zeros(len(self.tools), dtype=bool)
 
     def owed(self) -> list[int]:
-        return [at for at, has in enumerate(self._has) if not has]
+        return [int(at) for at in np.flatnonzero(~self._has)]
 
     def give(self, at: int, vector: Any) -> None:
         if self.vectors is None:
