@@ -62,7 +62,7 @@ def _first(cls: type[Any]) -> Any:
 def widened(original: Any, cls: type[T], **more: Any) -> T:
     """The fields of a value and some more, as a value of a class that has them all."""
     made = cls.__new__(cls)
-    made.__dict__.update(original.__dict__, **more)
+    object.__setattr__(made, "__dict__", {**original.__dict__, **more})
     return made
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.ids import Ref
 from recollect.memory.reading import Reading
-from recollect.store import Operation
+from recollect.store import Applied, Change, Operation
 from recollect.types import Added, Draft, Link, Origin, Space
 from recollect.values import making_many, widened
 
@@ -48,21 +48,23 @@ class Remembering(Reading):
 
     def add_many(self, drafts: Iterable[Draft | str], *, allow_secrets: bool = False) -> Sequence[Added]:
         """Remembers many texts in one transaction: all of them or none."""
-        from recollect.write import change, prepare
-
         given = [draft if isinstance(draft, Draft) else Draft(draft) for draft in drafts]
         if any(draft.tier == "scratchpad" for draft in given):
             raise InvalidInput("what is added is kept, and the scratchpad is not", hint="use scratchpad.put for that")
-        op = self._operation("add")
-        space = self._writable()
         with making_many(len(given)):
-            prepared = [prepare(draft, space.name, self._limits, op.at_ms, allow_secrets) for draft in given]
-            changes = [
-                change(item.note, 0, self._limits, rechunk=True, vector=draft.vector, words=item.words)
-                for item, draft in zip(prepared, given, strict=True)
-            ]
-            added = self._added(op, space, prepared, self._store.apply(op, space.id, changes))
+            added = self._add(given, allow_secrets)
         return self._logged(added) if self.settings.daily_log else added
+
+    def _add(self, drafts: Sequence[Draft], allow_secrets: bool) -> Sequence[Added]:
+        from recollect.write import change, prepare
+
+        op, space = self._operation("add"), self._writable()
+        changes, redacted = [], []
+        for draft in drafts:
+            item = prepare(draft, space.name, self._limits, op.at_ms, allow_secrets)
+            changes.append(change(item.note, 0, self._limits, rechunk=True, vector=draft.vector, words=item.words))
+            redacted.append(item.redacted)
+        return self._added(op, space, changes, redacted, self._store.apply(op, space.id, changes))
 
     def capture(self, output: str, *, agent: str = "", session: str | None = None) -> Sequence[Added]:
         """Remembers what is worth keeping of an agent's output: a note for each part that is long enough."""
@@ -82,17 +84,21 @@ class Remembering(Reading):
         draft = from_call(tool, arguments, result, agent or self.actor, titles, session)
         return self.add_many([draft])[0] if draft is not None else None
 
-    def _added(self, op: Operation, space: Space, prepared: Sequence[Any], applied: Sequence[Any]) -> Sequence[Added]:
+    def _added(
+        self, op: Operation, space: Space, changes: Sequence[Change], redacted: Sequence[Sequence[str]],
+        applied: Sequence[Applied],
+    ) -> Sequence[Added]:  # fmt: skip
         """The notes as stored; an insert is already in our hands, only duplicates are read."""
         twins = [Ref("note", done.id, None) for done in applied if done.duplicate]
         found = {note.id: note for note in self._store.notes(twins, [space.id])} if twins else {}
-        answer = []
-        for item, done in zip(prepared, applied, strict=True):
-            note = found.get(done.id) or item.note
-            notice = f"redacted: {', '.join(item.redacted)}" if item.redacted else ""
-            made = {"id": done.id, "created": not done.duplicate, "duplicate": done.duplicate}
-            answer.append(widened(note, Added, notice=notice, operation=op.id, **made))
-        return answer
+        return [
+            widened(
+                (found.get(done.id) if done.duplicate else None) or change.note, Added, id=done.id,
+                created=not done.duplicate, duplicate=done.duplicate, operation=op.id,
+                notice=f"redacted: {', '.join(rules)}" if rules else "",
+            )
+            for change, rules, done in zip(changes, redacted, applied, strict=True)
+        ]  # fmt: skip
 
     def _logged(self, added: Sequence[Added]) -> Sequence[Added]:
         from recollect.dailylog import append

@@ -1,5 +1,7 @@
 """The values that a store takes and gives, and what is said of a note in them."""
 
+from typing import NamedTuple
+
 from recollect.types import Chunk, ChunkDraft, Note, Turn
 from recollect.values import value
 
@@ -42,8 +44,7 @@ class Change:
     to_space: int | None = None
 
 
-@value
-class Applied:
+class Applied(NamedTuple):
     """What became of a change: the stored id, or the live note that already has the text."""
 
     id: int

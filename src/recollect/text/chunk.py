@@ -71,7 +71,11 @@ class ModelInput:
 def estimate_tokens(text: str) -> int:
     """About how many tokens a model needs: one per CJK-like character, else a quarter of the length, or one a word."""
     if text.isascii():
-        return max(-(-len(text) // 4), _words(text))
+        by_length = -(-len(text) // 4)
+        # There are at most as many words as gaps and one, and it takes counting them only where these are many.
+        if text.isprintable() and text.count(" ") < by_length:
+            return by_length
+        return max(by_length, _words(text))
     dense = len(_dense().findall(text))
     return dense + max(-(-(len(text) - dense) // 4), _words(_dense().sub(" ", text)))
 
@@ -81,7 +85,7 @@ def chunk(text: str, max_tokens: int = 256, overlap: int = 50, model: ModelInput
     if not text:
         return []
     spans = _spans(text, max(1, max_tokens), overlap)
-    if model is not None:
+    if model is not None and (len(spans) > 1 or model.share(text) < 1):
         spans = _without_inner(_fitted(text, spans, max(1, max_tokens), overlap, model))
     if spans == [(0, len(text))]:
         return [Piece(text, 1, _line_count(text))]
@@ -122,7 +126,7 @@ def _without_inner(spans: list[Span]) -> list[Span]:
 
 def _spans(text: str, limit: int, overlap: int) -> list[Span]:
     """The whole text if it is estimated to fit, else slices of whole units."""
-    if estimate_tokens(text) <= limit:
+    if len(text) <= limit or estimate_tokens(text) <= limit:  # no estimate is above the number of characters
         return [(0, len(text))]
     return _slices(text, _units(text, limit), limit, min(overlap, limit // 2))
 

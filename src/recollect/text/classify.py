@@ -6,7 +6,7 @@ kind of the list with a word in the text wins. Both functions run on every write
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from recollect.text.graphemes import border
 from recollect.text.tokens import terms
@@ -36,11 +36,11 @@ def classify(text: str) -> str:
     return kind_of(terms(text))
 
 
-def kind_of(found: Iterable[str]) -> str:
+def kind_of(found: Collection[str]) -> str:
     """The same for a text whose terms are already known."""
-    seen = _TELLING.intersection(found)
-    if not seen:
+    if _TELLING.isdisjoint(found):
         return DEFAULT_KIND
+    seen = _TELLING.intersection(found)
     for kind, words in _KINDS:
         if not words.isdisjoint(seen):
             return kind
@@ -86,6 +86,6 @@ def _unmarked(line: str) -> str:
 def _cut(line: str, limit: int) -> str:
     if len(line) <= limit:
         return line
-    at = border(line, max(1, limit - 1))
+    at = max(1, limit - 1) if line.isascii() else border(line, max(1, limit - 1))
     space = line.rfind(" ", limit // 2, at + 1)
     return line[: space if space > 0 else at].rstrip(" ,;:–-") + "…"

@@ -4,31 +4,28 @@ Invariant: a note's row, the image before, its chunks and its event are written 
 note is still at the revision that the caller saw.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from recollect import audit
 from recollect.errors import Conflict, NotFound
 from recollect.store import Applied, Change, Erased, Operation, claims_text, is_searchable
 from recollect.store.relational.base import Chains, ChunkOwner, Engine, scope_of
 from recollect.store.relational.rows import (
-    NOTE_COLUMNS,
     NOTE_FROM,
+    NOTE_ROW,
     NOTE_SELECT,
     Row,
     batches,
     marks,
     note_of,
-    note_values,
+    note_row,
 )
 from recollect.types import Link, Note
 from recollect.values import making_many
 
-_COLUMNS = NOTE_COLUMNS[1:]
-_INSERT = f"insert into notes (id, space, {', '.join(_COLUMNS)}, salt) values ({', '.join('?' * (len(_COLUMNS) + 3))})"
-_UPDATE = (
-    f"update notes set space = ?, {', '.join(f'{name} = ?' for name in _COLUMNS)}, salt = ? where space = ? and id = ?"
-)
+_INSERT = f"insert into notes ({', '.join(NOTE_ROW)}) values ({', '.join('?' * len(NOTE_ROW))})"
+_SET = NOTE_ROW[1:]
+_UPDATE = f"update notes set {', '.join(f'{name} = ?' for name in _SET)} where space = ? and id = ?"
 _REVISION = (
     "insert into revisions (space, note_id, rev, operation, at_ms, image, salt, moved_from) "
     "values (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -40,8 +37,12 @@ _HINT_AGAIN = "read the note again and repeat the change on its new revision"
 class NoteTables(Engine):
     def apply(self, op: Operation, space: int, changes: Sequence[Change]) -> list[Applied]:
         spaces = {space, *(change.to_space for change in changes if change.to_space is not None)}
-        with making_many(len(changes)), self.transaction(sorted(spaces)):
-            chains = Chains(self, op, sorted(spaces))
+        with making_many(len(changes)):
+            return self._apply(op, space, changes, sorted(spaces))
+
+    def _apply(self, op: Operation, space: int, changes: Sequence[Change], spaces: Sequence[int]) -> list[Applied]:
+        with self.transaction(spaces):
+            chains = Chains(self, op, spaces)
             batch = _Batch(self, space, self._live_texts(space, changes))
             done = [
                 batch.insert(change) if change.expected_rev == 0 else self._change(op, space, change, chains, batch)
@@ -79,9 +80,7 @@ class NoteTables(Engine):
             self._refuse_second(home, note, before.id)
         moved_from = space if home != space else None
         image = audit.encoded(before)
-        values = list(note_values(note))
-        values[_COLUMNS.index("rev")] = rev
-        self._rows(_UPDATE, (home, *values, change.salt, space, before.id))
+        self._rows(_UPDATE, (*note_row(before.id, home, note, rev, change.salt)[1:], space, before.id))
         if home != space:
             self._move_owned(before.id, space, home)
         self._rows(_REVISION, (home, before.id, before.rev, op.id, op.at_ms, image, salt, moved_from))
@@ -280,15 +279,27 @@ def _link_rows(space: int, note_id: int, links: Sequence[Link]) -> list[Row]:
     return [(space, note_id, link.to, link.kind) for link in links]
 
 
+def _fresh_ids(engine: Engine) -> Iterator[int]:
+    """One at first: most calls add one note."""
+    count = 1
+    while True:
+        yield from engine._next_ids("notes", count)
+        count = 256
+
+
 class _Batch:
-    """Collects inserts, so that ten thousand notes are a handful of statements."""
+    """Collects inserts, so that ten thousand notes are a handful of statements. A change is taken apart when it comes,
+    in one go: looked at again for every table, it would have to be fetched from memory each time."""
 
     def __init__(self, engine: NoteTables, space: int, live: dict[str, Applied]) -> None:
         self._engine = engine
         self._space = space
         self._live = live
-        self._ids: Any = iter(())
-        self._new: list[tuple[int, Change]] = []
+        self._ids = _fresh_ids(engine)
+        self._rows: list[Row] = []
+        self._links: list[Row] = []
+        self._owners: list[ChunkOwner] = []
+        self._events: list[tuple[str, int, str]] = []
 
     def insert(self, change: Change) -> Applied:
         note = change.note
@@ -301,9 +312,14 @@ class _Batch:
         return twin if twin.duplicate else Applied(twin.id, twin.uid, twin.rev, duplicate=True)
 
     def _insert(self, change: Change) -> Applied:
-        note_id = self._next_id()
-        self._new.append((note_id, change))
-        return Applied(note_id, change.note.uid, 1)
+        note, space, note_id = change.note, self._space, next(self._ids)
+        self._rows.append(note_row(note_id, space, note, 1, change.salt))
+        if note.links:
+            self._links += _link_rows(space, note_id, note.links)
+        if change.chunks and is_searchable(note):
+            self._owners.append(_owner(space, note_id, note, change))
+        self._events.append((note.uid, 1, change.digest))
+        return Applied(note_id, note.uid, 1)
 
     def changed(self, before: Note, after: Note | None, rev: int) -> None:
         """A later insert of the same call sees what an earlier change did to the texts of this space."""
@@ -312,22 +328,11 @@ class _Batch:
         if after is not None and claims_text(after):
             self._live[after.content_hash] = Applied(before.id, after.uid, rev, duplicate=True)
 
-    def _next_id(self) -> int:
-        found: int | None = next(self._ids, None)
-        if found is None:
-            self._ids = iter(self._engine._next_ids("notes", 1 if not self._new else 256))
-            found = next(self._ids)
-        return found
-
     def write(self, chains: Chains) -> None:
-        if not self._new:
+        if not self._rows:
             return
-        engine, space = self._engine, self._space
-        engine._many(_INSERT, [(note_id, space, *note_values(c.note), c.salt) for note_id, c in self._new])
-        links = [row for note_id, change in self._new for row in _link_rows(space, note_id, change.note.links)]
-        if links:
-            engine._many(_LINK, links)
-        engine._insert_chunks(
-            space, [_owner(space, i, c.note, c) for i, c in self._new if c.chunks and is_searchable(c.note)]
-        )
-        chains.extend(space, [(change.note.uid, 1, change.digest) for _, change in self._new])
+        self._engine._many(_INSERT, self._rows)
+        if self._links:
+            self._engine._many(_LINK, self._links)
+        self._engine._insert_chunks(self._space, self._owners)
+        chains.extend(self._space, self._events)

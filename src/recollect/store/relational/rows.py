@@ -14,6 +14,7 @@ NOTE_COLUMNS = (
     "importance", "confidence", "pinned", "token_count", "bytes", "content_hash", "metadata", "created_ms",
     "updated_ms", "expires_ms", "valid_from_ms", "valid_to_ms", "superseded_by",
 )  # fmt: skip
+NOTE_ROW = ("id", "space", *NOTE_COLUMNS[1:], "salt")
 NOTE_SELECT = "select s.name, " + ", ".join(f"n.{name}" for name in NOTE_COLUMNS)
 NOTE_FROM = " from notes n join spaces s on s.id = n.space "
 
@@ -52,13 +53,14 @@ def dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if value else "[]"
 
 
-def note_values(note: Note) -> Row:
-    """The values of NOTE_COLUMNS without `id`."""
+def note_row(id: int, space: int, note: Note, rev: int, salt: bytes) -> Row:
+    """The values of NOTE_ROW."""
     return (
-        note.uid, note.rev, note.state, note.kind, note.tier, note.title, note.content, note.context, note.source,
-        note.origin, note.session, dump(list(note.tags)), note.importance, note.confidence, int(note.pinned),
-        note.token_count, note.bytes, note.content_hash, dump(dict(note.metadata)) if note.metadata else "{}",
-        note.created_ms, note.updated_ms, note.expires_ms, note.valid_from_ms, note.valid_to_ms, note.superseded_by,
+        id, space, note.uid, rev, note.state, note.kind, note.tier, note.title, note.content, note.context, note.source,
+        note.origin, note.session, dump(list(note.tags)) if note.tags else "[]", note.importance, note.confidence,
+        int(note.pinned), note.token_count, note.bytes, note.content_hash,
+        dump(dict(note.metadata)) if note.metadata else "{}", note.created_ms, note.updated_ms, note.expires_ms,
+        note.valid_from_ms, note.valid_to_ms, note.superseded_by, salt,
     )  # fmt: skip
 
 

@@ -100,7 +100,7 @@ class VectorTables(Engine):
         """Vectors that came along with new chunks; they are of the active model."""
         model_id = self._active_model_id()
         self._refuse_misfits(model_id, [vector for _, vector in vectors])
-        self._many(_VECTOR, [(space, model_id, id, self._vector_value(vector)) for id, vector in vectors])
+        self._many(_VECTOR, ((space, model_id, id, self._vector_value(vector)) for id, vector in vectors))
 
     def _homes(self, chunk_ids: Sequence[int]) -> list[int]:
         """The spaces of chunks, to be locked before anything is written for them."""
@@ -132,8 +132,9 @@ class VectorTables(Engine):
                 f"a vector has {len(wrong)} bytes; {dims} float32 values take {4 * dims}",
                 hint="give vectors of the model that the store names, as float32",
             )
-        if not np.isfinite(np.frombuffer(b"".join(vectors), dtype="<f4")).all():
-            raise InvalidInput("a vector holds NaN or infinity", hint="the embedding model failed; try again")
+        for part in batches(vectors, 100):
+            if not np.isfinite(np.frombuffer(b"".join(part), dtype="<f4")).all():
+                raise InvalidInput("a vector holds NaN or infinity", hint="the embedding model failed; try again")
 
     def _vector_value(self, vector: bytes) -> Any:
         """Float32 bytes as the engine binds them."""
