@@ -1,6 +1,6 @@
 """Writing 10,000 notes with given 384-d vectors: recollect beside Node (better-sqlite3 + sqlite-vec + FTS5).
 
-    python bench/writes.py [--notes 10000] [--rounds 3] [--out file.json]
+    python bench/writes.py [--notes 10000] [--rounds 5] [--out file.json]
 
 Everything runs in one go on one machine, in turn, and the median of the rounds is printed; only ratios mean anything.
 "The store alone" is `Store.apply` with prepared changes; "Memory" is `Memory.add_many` from plain text, which also
@@ -38,7 +38,7 @@ BASE = [sys.executable, "-c", "import apsw, click, dataclasses, json"]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notes", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="recollect-bench-"))

@@ -87,7 +87,7 @@ def prepare(draft: Draft, space: str, limits: Limits, now_ms: int, allow_secrets
         valid_to_ms=draft.valid_to_ms, superseded_by=boundary.name(draft.superseded_by, "superseded_by"),
         links=boundary.links(draft.links),
     )  # fmt: skip
-    return Prepared(note, tuple(dict.fromkeys(boundary.found)), words)
+    return Prepared(note, boundary.rules(), words)
 
 
 def revise(note: Note, fields: Mapping[str, Any], limits: Limits, now_ms: int, allow_secrets: bool = False) -> Prepared:
@@ -113,7 +113,7 @@ def revise(note: Note, fields: Mapping[str, Any], limits: Limits, now_ms: int, a
     if "kind" in new:
         check_choice("kind", new["kind"], (*KINDS, *limits.kinds))
     check_ranges(new.get("importance", note.importance), new.get("confidence", note.confidence))
-    return Prepared(replace(note, **new, updated_ms=max(now_ms, note.updated_ms)), tuple(dict.fromkeys(boundary.found)))
+    return Prepared(replace(note, **new, updated_ms=max(now_ms, note.updated_ms)), boundary.rules())
 
 
 def _of_content(content: str) -> dict[str, Any]:
@@ -146,12 +146,13 @@ def chunks_of(
     if len(pieces) > 1:
         vector = words = None
     fine = _fine(note, title, limits)
-    return tuple(
+    drafts = [
         _slice(
             piece, title, context_terms, note.content_hash, words if at == 0 else None, vector if at == 0 else None
         )
         for at, piece in enumerate((*pieces, *fine))
-    )
+    ]
+    return tuple(drafts)
 
 
 def _fine(note: Note, title: str, limits: Limits) -> list[Piece]:
@@ -226,6 +227,10 @@ class Boundary:
         result = clean(value)
         self.found += result.found
         return result.text
+
+    def rules(self) -> tuple[str, ...]:
+        """The names of the rules that found a secret, each once."""
+        return tuple(dict.fromkeys(self.found)) if self.found else ()
 
     def name(self, given: str | None, what: str) -> str | None:
         return None if given is None else self.text(given, what, 1000)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect import audit
 from recollect.errors import RecollectError
@@ -66,23 +66,17 @@ class Engine:
         raise NotImplementedError
 
 
-class ChunkOwner:
+class ChunkOwner(NamedTuple):
     """What a chunk takes from the note, turn or file that owns it."""
 
-    __slots__ = ("chunks", "created_ms", "file_path", "id", "scope", "session_id", "trusted", "what")
-
-    def __init__(
-        self, what: str, id: int, scope: str, trusted: bool, created_ms: int, chunks: Sequence[ChunkDraft],
-        session_id: int | None = None, file_path: str | None = None,
-    ) -> None:  # fmt: skip
-        self.what = what
-        self.id = id
-        self.scope = scope
-        self.trusted = trusted
-        self.created_ms = created_ms
-        self.chunks = chunks
-        self.session_id = session_id
-        self.file_path = file_path
+    what: str
+    id: int
+    scope: str
+    trusted: bool
+    created_ms: int
+    chunks: Sequence[ChunkDraft]
+    session_id: int | None = None
+    file_path: str | None = None
 
 
 def scope_of(space: int, state: str = "live") -> str:

@@ -35,10 +35,18 @@ class ChunkTables(VectorTables):
         ids = iter(self._next_ids("chunks", count))
         rows: list[Row] = []
         vectors: list[tuple[int, bytes]] = []
-        for owner in owners:
-            for idx, draft in enumerate(owner.chunks):
-                chunk_id = next(ids)
-                rows.append(_chunk_row(chunk_id, space, owner, idx, draft))
+        for what, owner, scope, trusted, created_ms, chunks, session, path in owners:
+            note = owner if what == "note" else None
+            turn = owner if what == "turn" else None
+            file = owner if what == "file" else None
+            for idx, draft in enumerate(chunks):
+                chunk_id, words = next(ids), draft.terms
+                rows.append((
+                    chunk_id, space, note, turn, file, session, idx, draft.content, draft.context, path,
+                    draft.start_line, draft.end_line, scope, words, draft.context_terms,
+                    words.count(" ") + 1 if words else 0, int(trusted), CHUNKER_VERSION, TOKENIZER_VERSION, draft.hash,
+                    created_ms,
+                ))  # fmt: skip
                 if draft.vector is not None:
                     vectors.append((chunk_id, draft.vector))
         self._write_chunks(rows)
@@ -147,17 +155,6 @@ class ChunkTables(VectorTables):
         return [
             row[0] for row in self._rows(f"select distinct speaker from turns where space in ({marks(spaces)})", spaces)
         ]
-
-
-def _chunk_row(chunk_id: int, space: int, owner: ChunkOwner, idx: int, draft: ChunkDraft) -> Row:
-    what, owner_id = owner.what, owner.id
-    return (
-        chunk_id, space, owner_id if what == "note" else None, owner_id if what == "turn" else None,
-        owner_id if what == "file" else None, owner.session_id, idx, draft.content, draft.context, owner.file_path,
-        draft.start_line, draft.end_line, owner.scope, draft.terms, draft.context_terms,
-        draft.terms.count(" ") + 1 if draft.terms else 0, int(owner.trusted), CHUNKER_VERSION, TOKENIZER_VERSION,
-        draft.hash, owner.created_ms,
-    )  # fmt: skip
 
 
 def chunk_of(row: Row) -> Chunk:

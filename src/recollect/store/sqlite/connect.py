@@ -30,6 +30,7 @@ from recollect.store.sqlite.migrations import migrate
 
 APPLICATION_ID = 0x52434C54  # "RCLT"
 PAGE_BYTES = 8192  # holds five vectors of the bundled model where 4096 holds two: bulk writes take a tenth less
+CACHE_KB = 32_000  # at most; a large import writes each page once instead of pushing it out to make room
 OLDEST_SQLITE = (3, 51, 3)
 _SYNCHRONOUS = {"normal": 1, "full": 2}
 
@@ -163,6 +164,7 @@ def _set_policy(connection: apsw.Connection, path: Path, durability: str) -> Non
         "secure_delete": 1,
         "trusted_schema": 0,
         "temp_store": 2,  # in memory: no note's text spills into the system's temporary folder
+        "cache_size": -CACHE_KB,
     }
     if connection.readonly("main"):
         del wanted["journal_mode"]
