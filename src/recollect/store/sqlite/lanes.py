@@ -7,12 +7,14 @@ from recollect.store import KeywordLane
 from recollect.store.relational.base import scope_of
 from recollect.store.relational.chunks import CHUNK_COLUMNS, CHUNK_JOINS, CHUNK_SELECT, ChunkTables, chunk_of
 from recollect.store.relational.rows import Row, batches, chunk_clauses, marks
-from recollect.types import Filter
+from recollect.types import Chunk, Filter
 
 if TYPE_CHECKING:
     from recollect.vectors.exact import ExactScan
 
 CONTEXT_WEIGHT = 0.5  # neighbours' words count half of a chunk's own when candidates are drawn
+
+_RANKED = "order by bm25(chunks_fts, 1.0, ?, 0.0), chunks_fts.rowid desc limit ?"
 
 
 class SqliteLanes(ChunkTables):
@@ -35,13 +37,25 @@ class SqliteLanes(ChunkTables):
             )[0][0]
             for term, word in zip(terms, quoted, strict=True)
         }
-        clauses = chunk_clauses(where, self.tag_sql)
+        match = f"{scope} AND {{terms context_terms}} : ({' OR '.join(quoted)})"
+        return KeywordLane(tuple(self._matching(match, where, limit)), total, words / total, frequencies)
+
+    def _matching(self, match: str, where: Filter, limit: int) -> list[Chunk]:
+        """The best chunks inside the filter. First the index is asked alone and the filter about its best: joined,
+        every chunk with one of the words would be read, half a store. Where too few of them pass, it is joined."""
         rows = self._rows(
-            f"{CHUNK_SELECT}from chunks_fts f join chunks c on c.id = f.rowid {CHUNK_JOINS}"
-            f"where chunks_fts match ? and {clauses.sql} order by bm25(chunks_fts, 1.0, ?, 0.0), c.id desc limit ?",
-            (f"{scope} AND {{terms context_terms}} : ({' OR '.join(quoted)})", *clauses.values, CONTEXT_WEIGHT, limit),
+            f"select rowid from chunks_fts where chunks_fts match ? {_RANKED}", (match, CONTEXT_WEIGHT, 2 * limit)
         )
-        return KeywordLane(tuple(chunk_of(row) for row in rows), total, words / total, frequencies)
+        found = self.chunks([row[0] for row in rows], where)
+        if len(found) >= limit or len(rows) < 2 * limit:
+            return found[:limit]
+        clauses = chunk_clauses(where, self.tag_sql)
+        joined = self._rows(
+            f"{CHUNK_SELECT}from chunks_fts join chunks c on c.id = chunks_fts.rowid {CHUNK_JOINS}"
+            f"where chunks_fts match ? and {clauses.sql} {_RANKED}",
+            (match, *clauses.values, CONTEXT_WEIGHT, limit),
+        )
+        return [chunk_of(row) for row in joined]
 
     def _write_chunks(self, rows: Sequence[Row]) -> None:
         """The rows, and their terms in one statement: ten times quicker than one by one."""

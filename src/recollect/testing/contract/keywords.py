@@ -78,6 +78,15 @@ class KeywordRules(Rules):
         lane = room.store.keyword(["apple"], room.see(kinds=("task",)), 1)
         assert [found.owner_id for found in lane.chunks] == [wanted.id]
 
+    def test_few_that_pass_are_found_among_many_that_match_better(self, room: Room) -> None:
+        """However many come before them."""
+        for n in range(60):
+            room.add(f"apple {n}")
+        wanted = [room.add(f"apple and much else that is of no use here {n}", kind="task").content for n in range(3)]
+        for limit in (2, 3, 10):
+            found = [chunk.content for chunk in room.store.keyword(["apple"], room.see(kinds=("task",)), limit).chunks]
+            assert len(found) == min(limit, 3) and set(found) <= set(wanted)
+
     def test_a_chunk_says_where_it_came_from(self, room: Room) -> None:
         """Everything that an answer shows of a chunk is with it."""
         made = room.add("whole", [chunk("part one", "title"), chunk("part two", "title")], origin="web")
