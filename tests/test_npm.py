@@ -1,9 +1,11 @@
 """Programs of others: the reference servers behind our proxy, and the TypeScript client in front of our server."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from mcp import Client
 from npm_packages import ROOT, npm_folder
 from test_mcp_processes import environment as server_environment
 from test_mcp_processes import http_server
-from test_proxy import META, connected, found, names, pairs, until
+from test_proxy import META, configured, connected, found, names, pairs, served, until, web_client
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="signals and process groups")]
 ODD = "who owes whom for the pizza on Friday"
@@ -40,14 +42,28 @@ async def all_there(client: Client) -> None:
         await anyio.sleep(0.5)
 
 
-@pytest.mark.parametrize("era", ["auto", "legacy"])
-def test_the_reference_servers_are_listed_called_narrowed_and_learned_across_restarts(tmp_path: Path, era: str) -> None:
+@contextlib.asynccontextmanager
+async def client_of(folder: Path, servers: dict[str, Any], over: str, era: str) -> AsyncIterator[Client]:
+    """A client of our own proxy, over a pipe or over HTTP."""
+    if over == "pipe":
+        async with connected(folder, servers, mode=era) as client:
+            yield client
+    else:
+        with served(folder, configured(folder, servers)) as (url, token):
+            async with web_client(url, token, era) as client:
+                yield client
+
+
+@pytest.mark.parametrize(("over", "era"), [("pipe", "auto"), ("pipe", "legacy"), ("http", "auto"), ("http", "legacy")])
+def test_the_reference_servers_are_listed_called_narrowed_and_learned_across_restarts(
+    tmp_path: Path, over: str, era: str
+) -> None:
     servers = reference(tmp_path)
     paper = tmp_path / "papers" / "minutes.txt"
     unlikely: list[str] = []
 
     async def first() -> None:
-        async with connected(tmp_path, servers, mode=era) as client:
+        async with client_of(tmp_path, servers, over, era) as client:
             await all_there(client)
             listed = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert set(listed) > META and len(listed) == 3 + 14 + 9
@@ -67,7 +83,7 @@ def test_the_reference_servers_are_listed_called_narrowed_and_learned_across_res
             assert made.structured_content == {"entities": [entity]}
 
     async def again(wanted: str) -> list[str]:
-        async with connected(tmp_path, servers, mode=era) as client:
+        async with client_of(tmp_path, servers, over, era) as client:
             await all_there(client)
             graph = await client.call_tool("graph__read_graph", {})
             assert graph.structured_content is not None and graph.structured_content["entities"][0]["name"] == "Ann"

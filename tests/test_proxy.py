@@ -50,6 +50,30 @@ def configured(folder: Path, servers: dict[str, Any], **storage: Any) -> Path:
     return path
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@contextlib.contextmanager
+def served(folder: Path, config: Path) -> Iterator[tuple[str, str]]:
+    """A proxy over HTTP: its address and its token."""
+    port = free_port()
+    command = [sys.executable, "-m", "recollect", "proxy", "--config", str(config), "--http", f"127.0.0.1:{port}"]
+    with running(command, folder, port):
+        yield f"http://127.0.0.1:{port}/mcp", (folder / "token").read_text().strip()
+
+
+@contextlib.asynccontextmanager
+async def web_client(url: str, token: str, mode: str = "auto") -> AsyncIterator[Client]:
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
+        transport = streamable_http_client(url, http_client=http)
+        async with Client(transport, mode=mode, cache=None, read_timeout_seconds=60) as client:
+            yield client
+
+
 @contextlib.asynccontextmanager
 async def connected(folder: Path, servers: dict[str, Any], **options: Any) -> AsyncIterator[Client]:
     arguments = ["-m", "recollect", "proxy", "--config", str(configured(folder, servers))]
@@ -260,45 +284,29 @@ def test_a_call_that_is_cancelled_is_cancelled_upstream(tmp_path: Path, era: str
 
 def test_clients_over_http_have_contexts_of_their_own(tmp_path: Path) -> None:
     """One upstream is reached over HTTP too."""
-    ports = []
-    for _ in range(2):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            ports.append(probe.getsockname()[1])
+    port = free_port()
     config = configured(
-        tmp_path,
-        {"music": {"url": f"http://127.0.0.1:{ports[0]}/mcp"}, "many": plain("many"), "weather": plain("weather")},
+        tmp_path, {"music": {"url": f"http://127.0.0.1:{port}/mcp"}, "many": plain("many"), "weather": plain("weather")}
     )
     with Memory(tmp_path / "pairs.db", space="desk") as memory:
         for number in range(12):
             memory.tools.learn(f"what will the weather be like on day {number}", "forecast", server="weather")
-    command = [sys.executable, "-m", "recollect", "proxy", "--config", str(config), "--http", f"127.0.0.1:{ports[1]}"]
 
     async def run(url: str, token: str) -> None:
-        @contextlib.asynccontextmanager
-        async def client() -> AsyncIterator[Client]:
-            async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
-                transport = streamable_http_client(url, http_client=http)
-                async with Client(transport, mode="legacy", cache=None) as found:
-                    yield found
-
-        async with client() as one, client() as other:
+        async with web_client(url, token, "legacy") as one, web_client(url, token, "legacy") as other:
             assert "music__play_song" in await names(one)
             assert not (await other.call_tool("music__play_song", {"title": "Ode"})).is_error
             await one.call_tool("set_context", {"query": "what will the weather be like tomorrow"})
             assert (len(await names(one)), len(await names(other))) == (18, 37)
 
-    player = [sys.executable, str(HERE / "sdk.py"), str(ports[0])]
-    with running(player, tmp_path, ports[0], signal.SIGKILL), running(command, tmp_path, ports[1]):
-        token = (tmp_path / "token").read_text().strip()
-        anyio.run(run, f"http://127.0.0.1:{ports[1]}/mcp", token)
-        assert httpx2.post(f"http://127.0.0.1:{ports[1]}/mcp", json={}).status_code == 401
+    player = [sys.executable, str(HERE / "sdk.py"), str(port)]
+    with running(player, tmp_path, port, signal.SIGKILL), served(tmp_path, config) as (url, token):
+        anyio.run(run, url, token)
+        assert httpx2.post(url, json={}).status_code == 401
 
 
 def test_a_server_over_http_that_went_away_is_used_again_when_it_is_back(tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     player = [sys.executable, str(HERE / "sdk.py"), str(port)]
     servers = {"music": {"url": f"http://127.0.0.1:{port}/mcp"}, "weather": plain("weather")}
 
