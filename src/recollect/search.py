@@ -216,6 +216,6 @@ def _candidate(chunk: Chunk, cosine: float | None, shown: bool, standing: float)
         chunk=chunk.id, owner=(chunk.owner, chunk.owner_id), terms=chunk.terms, context_terms=chunk.context_terms,
         cosine=cosine, created_ms=chunk.created_ms, uid=chunk.uid or f"{chunk.owner}{chunk.owner_id}",
         session=chunk.session, position=chunk.position, speaker=chunk.speaker,
-        question=chunk.content.rstrip().endswith(("?", "？")), importance=chunk.importance, shown=shown,
-        standing=standing,
+        question=chunk.owner == "turn" and chunk.content.rstrip().endswith(("?", "？")), importance=chunk.importance,
+        shown=shown, standing=standing,
     )  # fmt: skip

@@ -59,20 +59,18 @@ def matches(query: Mapping[str, str], terms: str, context: str = "") -> Matches:
     often: dict[str, float] = {}
     own, around = f" {terms} ", f" {context} " if context else ""
     for term, needle in query.items():
-        count = float(_count(own, needle))
-        if around:
-            count += CONTEXT_WEIGHT * _count(around, needle)
-        if count:
-            often[term] = count
+        if needle in own:
+            often[term] = float(_count(own, needle))
+        if around and needle in around:
+            often[term] = often.get(term, 0.0) + CONTEXT_WEIGHT * _count(around, needle)
     size = _words(terms)
     return Matches(often, size, size + CONTEXT_WEIGHT * _words(context))
 
 
 def _count(text: str, needle: str) -> int:
-    found = text.count(needle)
-    if found and needle + needle[1:] in text:  # a term next to itself: the two share a space and count as one
+    if needle + needle[1:] in text:  # a term next to itself: the two share a space and count as one
         return text.replace(" ", "  ").count(needle)
-    return found
+    return text.count(needle)
 
 
 def _words(terms: str) -> int:

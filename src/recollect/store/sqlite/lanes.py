@@ -46,8 +46,11 @@ class SqliteLanes(ChunkTables):
         rows = self._rows(
             f"select rowid from chunks_fts where chunks_fts match ? {_RANKED}", (match, CONTEXT_WEIGHT, 2 * limit)
         )
-        found = self.chunks([row[0] for row in rows], where)
-        if len(found) >= limit or len(rows) < 2 * limit:
+        best = [row[0] for row in rows]
+        found = self.chunks(best[:limit], where)
+        if len(found) < limit:
+            found += self.chunks(best[limit:], where)
+        if len(found) >= limit or len(best) < 2 * limit:
             return found[:limit]
         clauses = chunk_clauses(where, self.tag_sql)
         joined = self._rows(
