@@ -346,6 +346,17 @@ def test_an_old_session_becomes_one_note_and_its_turns_stay(memory: Memory) -> N
     assert len(memory.consolidate(sessions=True, older_than_days=0).made) == 1
 
 
+def test_where_more_notes_are_than_can_be_compared_the_answer_says_so_and_older_ones_get_their_turn(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = [memory.add(text, created_ms=1000 + number).id for number, text in enumerate(EPISODES[:3])]
+    newer = [memory.add(f"The tram to the harbour was late on day {number}").id for number in range(3)]
+    monkeypatch.setattr(gathering, "COMPARED", 3)
+    first, second = (memory.consolidate(older_than_days=0) for _ in range(2))
+    assert [sorted(note.id for note in one.notes) for one in (*first.gathered, *second.gathered)] == [newer, older]
+    assert (first.notice, second.notice) == ("only the newest 3 notes that were not gathered yet were compared", "")
+
+
 def test_bad_wishes_are_refused(memory: Memory) -> None:
     memory.add("one")
     for wrong in ({"older_than_days": -1}, {"least": 1}, {"older_than_days": float("nan")}):
@@ -363,7 +374,7 @@ def test_what_meets_a_change_by_another_leaves_nothing_behind(memory: Memory) ->
     for text in EPISODES[:3]:
         memory.add(text)
     shown = memory.beliefs.duplicates()
-    plan = gathering.plan(memory._store, memory._filter(), gathering.wish(False, 0, 3))
+    plan, _ = gathering.plan(memory._store, memory._filter(), gathering.wish(False, 0, 3))
     memory.update(old.id, importance=9)
     for note in memory.list(limit=10):
         memory.update(note.id, importance=8)

@@ -23,7 +23,7 @@ from recollect.values import value
 from recollect.write import Limits, change, prepare
 
 DAY_MS = 86_400_000
-COMPARED = 5000  # the newest so many notes
+COMPARED = 5000  # the newest so many notes that were not gathered before
 LEAST_NOTES = 3
 LEAST_TURNS = 4
 MOST_NOTES = 50  # of one cluster
@@ -69,6 +69,7 @@ class Consolidated:
     hidden: int
     operation: str
     dry_run: bool
+    notice: str = ""
 
 
 # -- notes on one subject ----------------------------------------------------------------------------------------------
@@ -196,21 +197,32 @@ def _day(at_ms: int) -> str:
 # -- the store ---------------------------------------------------------------------------------------------------------
 
 
-def plan(store: Store, where: Filter, wish: Wish) -> list[Gathered]:
-    """What would be made; nothing is written."""
+def plan(store: Store, where: Filter, wish: Wish) -> tuple[list[Gathered], str]:
+    """What would be made, and what the caller should know; nothing is written."""
     before = where.now_ms - wish.age_ms + 1
-    return of_sessions(store, where, before) if wish.sessions else of_notes(store, where, before, wish.least)
+    return (of_sessions(store, where, before), "") if wish.sessions else of_notes(store, where, before, wish.least)
 
 
-def of_notes(store: Store, where: Filter, before_ms: int, least: int) -> list[Gathered]:
+def of_notes(store: Store, where: Filter, before_ms: int, least: int) -> tuple[list[Gathered], str]:
     """What episodic notes made before a time would become; those that a semantic note already gathered are left out."""
     old = Filter(where.spaces, where.now_ms, tiers=("episodic",), until_ms=before_ms)
     with store.snapshot():
-        notes = store.list_notes(old, COMPARED)
         done = _linked_to(store, where, SOURCE)
-        vectors = _vectors(store, old)
-    fresh = [note for note in notes if note.uid not in done]
-    return [gather_notes(subject, group) for subject, group in clusters(fresh, vectors, least)]
+        fresh, seen = _newest(store, old, done)
+        vectors = _vectors(store, old, seen)
+    notice = f"only the newest {COMPARED:,} notes that were not gathered yet were compared" if fresh[COMPARED:] else ""
+    groups = clusters(fresh[:COMPARED], vectors, least)
+    return [gather_notes(subject, group) for subject, group in groups], notice
+
+
+def _newest(store: Store, where: Filter, done: set[str]) -> tuple[list[Note], int]:
+    """The newest notes but those that are `done`, more than are compared if there are more; and how many were seen."""
+    fresh: list[Note] = []
+    seen, last = 0, None
+    while len(fresh) <= COMPARED and (page := store.list_notes(where, COMPARED, last)):
+        fresh += [note for note in page if note.uid not in done]
+        seen, last = seen + len(page), (page[-1].created_ms, page[-1].id)
+    return fresh, seen
 
 
 def of_sessions(store: Store, where: Filter, before_ms: int) -> list[Gathered]:
@@ -247,9 +259,9 @@ def _linked_to(store: Store, where: Filter, kind: str) -> set[str]:
     return {link.to for note in known for link in note.links if link.kind == kind}
 
 
-def _vectors(store: Store, where: Filter) -> dict[int, Any]:
+def _vectors(store: Store, where: Filter, newest: int) -> dict[int, Any]:
     model = store.active_model()
-    rows = store.note_vectors(model[0], where, COMPARED) if model is not None else []
+    rows = store.note_vectors(model[0], where, newest) if model is not None else []
     if not rows:
         return {}
     import numpy as np

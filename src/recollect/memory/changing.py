@@ -1,6 +1,7 @@
 """Changing: every verb that makes a note another one, and the two that take back and remove."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recollect import spaces as placing
@@ -219,9 +220,9 @@ class Changing(Reading):
             return gathering.Consolidated((), (), 0, "", dry_run)
         if not sessions:
             self._search().embedding.drain((home.id,), gathering.COMPARED, 5000)
-        gathered = gathering.plan(self._store, make_filter((home.id,), op.at_ms, (), {}), wish)
+        gathered, notice = gathering.plan(self._store, make_filter((home.id,), op.at_ms, (), {}), wish)
         if dry_run or not gathered:
-            return gathering.Consolidated((), tuple(gathered), 0, "", dry_run)
+            return gathering.Consolidated((), tuple(gathered), 0, "", dry_run, notice)
         if hide_sources:
             self._copy_before("consolidate", sum(len(one.notes) for one in gathered), op)
-        return gathering.apply(self._store, home, gathered, op, self._limits, hide_sources)
+        return replace(gathering.apply(self._store, home, gathered, op, self._limits, hide_sources), notice=notice)

@@ -167,8 +167,10 @@ def consolidate_command(
         for one in done.gathered
     ]  # fmt: skip
     made = [_row(note) for note in done.made]
-    value = {"gathered": rows, "made": made, "hidden": done.hidden, "dry_run": dry_run, "operation": done.operation}
+    value = {"gathered": rows, "made": made, "hidden": done.hidden, "dry_run": dry_run, "operation": done.operation,
+             "notice": done.notice}  # fmt: skip
     door.answer(value, lambda: _show_gathered(done.gathered, done.made, dry_run))
+    _remark(door, done.notice)
 
 
 def _show_gathered(gathered: Sequence[Any], made: Sequence[Note], dry_run: bool) -> None:

@@ -64,6 +64,7 @@ class Gathering(shapes.Open):
     hidden: int
     dry_run: bool
     operation: str = ""
+    notice: str = ""
 
 
 def belief_tools(memory: Callable[[], Memory]) -> list[Spec]:
@@ -172,7 +173,7 @@ class BeliefTools:
         done = self._memory().consolidate(sessions=sessions, older_than_days=older_than_days, dry_run=dry_run)
         value: dict[str, Any] = {
             "gathered": len(done.gathered), "made": [note.id for note in done.made], "hidden": done.hidden,
-            "dry_run": dry_run, "operation": done.operation,
+            "dry_run": dry_run, "operation": done.operation, "notice": done.notice,
         }  # fmt: skip
         fence = Fence()
         lines = [fence(shapes.clipped(one.draft.content, 80), notes=len(one.notes)) for one in done.gathered]
