@@ -1,7 +1,7 @@
 """What the shared tables need from an engine."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, NamedTuple
 
 from recollect import audit
@@ -33,6 +33,10 @@ class Engine:
 
     def snapshot(self) -> AbstractContextManager[None]:
         raise NotImplementedError
+
+    def _room_for(self, changes: int) -> AbstractContextManager[None]:
+        """While so many changes are written, in one transaction, the engine may take more memory."""
+        return nullcontext()
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:

@@ -37,7 +37,7 @@ _HINT_AGAIN = "read the note again and repeat the change on its new revision"
 class NoteTables(Engine):
     def apply(self, op: Operation, space: int, changes: Sequence[Change]) -> list[Applied]:
         spaces = {space, *(change.to_space for change in changes if change.to_space is not None)}
-        with making_many(len(changes)):
+        with making_many(len(changes)), self._room_for(len(changes)):
             return self._apply(op, space, changes, sorted(spaces))
 
     def _apply(self, op: Operation, space: int, changes: Sequence[Change], spaces: Sequence[int]) -> list[Applied]:

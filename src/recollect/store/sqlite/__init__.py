@@ -15,10 +15,19 @@ import apsw
 from recollect.errors import NotFound, StoreForeign
 from recollect.store.relational import RelationalStore
 from recollect.store.relational.rows import Row
-from recollect.store.sqlite.connect import busy_handler, explain, make_store, open_connection, translated
+from recollect.store.sqlite.connect import (
+    BULK_CACHE_KB,
+    CACHE_KB,
+    busy_handler,
+    explain,
+    make_store,
+    open_connection,
+    translated,
+)
 from recollect.store.sqlite.lanes import SqliteLanes
 from recollect.store.sqlite.places import identity, refuse_replaced
 from recollect.store.sqlite.upkeep import SqliteUpkeep
+from recollect.values import MANY
 
 __all__ = ["SqliteStore"]
 
@@ -127,6 +136,18 @@ class SqliteStore(SqliteLanes, SqliteUpkeep, RelationalStore):
             raise
         finally:
             local.depth = 0
+
+    @contextlib.contextmanager
+    def _room_for(self, changes: int) -> Iterator[None]:
+        if changes < MANY:
+            yield
+            return
+        connection = self._connection()
+        connection.pragma("cache_size", -BULK_CACHE_KB)
+        try:
+            yield
+        finally:
+            connection.pragma("cache_size", -CACHE_KB)
 
     def _writing(self) -> bool:
         return bool(self._local.writing)

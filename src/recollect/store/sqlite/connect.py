@@ -30,7 +30,8 @@ from recollect.store.sqlite.migrations import migrate
 
 APPLICATION_ID = 0x52434C54  # "RCLT"
 PAGE_BYTES = 8192  # holds five vectors of the bundled model where 4096 holds two: bulk writes take a tenth less
-CACHE_KB = 32_000  # at most; a large import writes each page once instead of pushing it out to make room
+CACHE_KB = 2_000  # of each connection, at most
+BULK_CACHE_KB = 32_000  # while much is written: each page once, instead of pushing it out to make room
 OLDEST_SQLITE = (3, 51, 3)
 _SYNCHRONOUS = {"normal": 1, "full": 2}
 
@@ -96,7 +97,6 @@ def _write_schema(path: Path, durability: str) -> None:
         _set_policy(connection, path, durability)
         with connection:
             connection.execute(schema_sql())
-            connection.execute("insert into chunks_fts (chunks_fts, rank) values ('secure-delete', 1)")
             connection.execute(f"pragma application_id = {APPLICATION_ID}")
             connection.execute(f"pragma user_version = {SCHEMA_VERSION}")
         connection.execute("pragma wal_checkpoint(truncate)").fetchall()

@@ -156,11 +156,8 @@ class SqliteUpkeep(Numbers):
 
     @contextlib.contextmanager
     def bulk(self) -> Iterator[None]:
-        """Secure deletion rewrites the index for every row; one merge at the end removes the same terms in a third of
-        the time."""
-        self._rows("insert into chunks_fts (chunks_fts, rank) values ('secure-delete', 0)")
+        """What is removed stays in the index, marked, until its segments are merged: here once, at the end."""
         yield
-        self._rows("insert into chunks_fts (chunks_fts, rank) values ('secure-delete', 1)")
         self._rows("insert into chunks_fts (chunks_fts) values ('optimize')")
 
     def compact(self) -> int:
