@@ -149,13 +149,22 @@ def test_random_damage_never_gives_a_wrong_text_or_a_foreign_error(tmp_path: Pat
     print(f"{refused} of {SIZES.scratched} damaged stores were refused at open")
 
 
-@pytest.mark.parametrize("column", ["tags", "metadata"])
-def test_a_value_that_damage_turned_into_nothing_is_told(column: str) -> None:
-    from recollect.store.relational.rows import NOTE_COLUMNS, note_of
+def test_a_value_that_damage_turned_into_another_kind_is_told(tmp_path: Path) -> None:
+    from recollect.store.relational.chunks import CHUNK_JOINS, CHUNK_SELECT, chunk_of
+    from recollect.store.relational.rows import NOTE_FROM, NOTE_SELECT, note_of
 
-    row = ("space", *(None if name == column else "[]" for name in NOTE_COLUMNS))
+    with Memory(tmp_path / "memory.db", space=SPACE) as memory:
+        memory.add("a table of oak", tags=["wood"], metadata={"legs": 4})
+        (note,) = memory._store._rows(NOTE_SELECT + NOTE_FROM)  # type: ignore[attr-defined]
+        (chunk,) = memory._store._rows(f"{CHUNK_SELECT}from chunks c {CHUNK_JOINS}")  # type: ignore[attr-defined]
+    assert (note_of(note).tags, chunk_of(chunk).terms.split()[-1]) == (("wood",), "oak")
+    for row, reading in ((note, note_of), (chunk, chunk_of)):
+        for column in range(len(row)):
+            with pytest.raises(StoreCorrupt, match="of the wrong kind"):
+                reading((*row[:column], b"oak", *row[column + 1 :]))
+    tags = next(column for column, value in enumerate(note) if value == '["wood"]')
     with pytest.raises(StoreCorrupt, match="cannot be read"):
-        note_of(row)
+        note_of((*note[:tags], '["woo', *note[tags + 1 :]))
 
 
 # -- rights ---------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from recollect.store import Operation
 from recollect.store.relational.base import ChunkOwner
-from recollect.store.relational.rows import Row, batches, chunk_clauses, marks, note_clauses
+from recollect.store.relational.rows import Row, Shape, batches, chunk_clauses, marks, note_clauses
 from recollect.store.relational.vectors import VectorTables
 from recollect.text.chunk import CHUNKER_VERSION
 from recollect.text.tokens import TOKENIZER_VERSION
@@ -157,7 +157,11 @@ class ChunkTables(VectorTables):
         ]
 
 
+_CHUNK = Shape("isIIIissssiiIISSIISIs")
+
+
 def chunk_of(row: Row) -> Chunk:
+    _CHUNK.check(row)
     note, turn, file = row[2:5]
     return Chunk(
         id=row[0], space=row[1],

@@ -1,7 +1,7 @@
 """Rows to values and filters to SQL: pure translation, shared by every verb."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from recollect.errors import StoreCorrupt
@@ -29,7 +29,35 @@ def batches(values: Sequence[Any], size: int = 500) -> Iterable[Sequence[Any]]:
         yield values[start : start + size]
 
 
+class Shape:
+    """The types of a row's columns, a letter each: `s` text, `i` integer, `f` number; capitals may be nothing.
+
+    Damage can turn a text into bytes or a number into nothing, and whatever then works with it fails in its own way.
+    """
+
+    _KINDS: Mapping[str, tuple[type, ...]] = {"s": (str,), "i": (int,), "f": (float, int)}
+
+    def __init__(self, letters: str) -> None:
+        self._allowed = [
+            (*self._KINDS[letter.lower()], *((type(None),) if letter.isupper() else ())) for letter in letters
+        ]
+        self._seen: set[tuple[type, ...]] = set()  # few: which columns are nothing
+
+    def check(self, row: Row) -> None:
+        types = tuple(map(type, row))
+        if types in self._seen:
+            return
+        if not all(found in allowed for found, allowed in zip(types, self._allowed, strict=True)):
+            raise StoreCorrupt("a stored value is of the wrong kind", hint=_HINT)
+        self._seen.add(types)
+
+
+_HINT = "run `recollect doctor`; `recollect backup list` shows copies"
+_NOTE = Shape("sisissssssssSsifiiissiiIIIS")
+
+
 def note_of(row: Row, links: tuple[Link, ...] = ()) -> Note:
+    _NOTE.check(row)
     space, *values = row
     fields = dict(zip(NOTE_COLUMNS, values, strict=True))
     fields["tags"] = tuple(load(fields["tags"])) if fields["tags"] != "[]" else ()
@@ -43,10 +71,7 @@ def load(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, TypeError) as trouble:  # a bit can turn a text into a number, or into nothing
-        raise StoreCorrupt(
-            f"a stored value cannot be read: {trouble}",
-            hint="run `recollect doctor`; `recollect backup list` shows copies",
-        ) from trouble
+        raise StoreCorrupt(f"a stored value cannot be read: {trouble}", hint=_HINT) from trouble
 
 
 def dump(value: Any) -> str:
