@@ -29,14 +29,9 @@ _PAIRS = """
 alter table tool_pairs add column change integer not null default 0;
 create index tool_pairs_change on tool_pairs (space, change);
 """
-# FTS5's own secure deletion now and then leaves a word of a removed chunk behind; erasing merges the segments instead.
-_PLAIN_DELETION = "insert into chunks_fts (chunks_fts, rank) values ('secure-delete', 0);"
 # Version 1 is the first that was released.
 MIGRATIONS: tuple[Migration, ...] = (
-    Migration(
-        2, "let a text stand on several scratchpads; find tiers; number what tools taught",
-        TIERS + _PAIRS + _PLAIN_DELETION,
-    ),
+    Migration(2, "let a text stand on several scratchpads; find tiers; number what tools taught", TIERS + _PAIRS),
 )
 
 

@@ -156,8 +156,11 @@ class SqliteUpkeep(Numbers):
 
     @contextlib.contextmanager
     def bulk(self) -> Iterator[None]:
-        """What is removed stays in the index, marked, until its segments are merged: here once, at the end."""
+        """Secure deletion rewrites the index for every row; one merge at the end removes the same terms in a third of
+        the time."""
+        self._rows("insert into chunks_fts (chunks_fts, rank) values ('secure-delete', 0)")
         yield
+        self._rows("insert into chunks_fts (chunks_fts, rank) values ('secure-delete', 1)")
         self._rows("insert into chunks_fts (chunks_fts) values ('optimize')")
 
     def compact(self) -> int:
