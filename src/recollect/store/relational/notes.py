@@ -288,8 +288,7 @@ def _fresh_ids(engine: Engine) -> Iterator[int]:
 
 
 class _Batch:
-    """Collects inserts, so that ten thousand notes are a handful of statements. A change is taken apart when it comes,
-    in one go: looked at again for every table, it would have to be fetched from memory each time."""
+    """Collects inserts, so that ten thousand notes are a handful of statements."""
 
     def __init__(self, engine: NoteTables, space: int, live: dict[str, Applied]) -> None:
         self._engine = engine
