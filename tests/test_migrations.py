@@ -78,7 +78,9 @@ def test_a_store_of_every_released_schema_opens_keeps_everything_and_becomes_the
         assert memory.verify().ok
     fresh = apsw.Connection(":memory:")
     fresh.execute(schema_sql())
-    assert shape(apsw.Connection(str(old))) == shape(fresh)
+    upgraded = apsw.Connection(str(old))
+    assert shape(upgraded) == shape(fresh)
+    assert not upgraded.execute("select 1 from chunks_fts_config where k = 'secure-delete' and v <> 0").fetchall()
 
 
 def test_the_schema_file_is_what_a_store_has(store: Path) -> None:

@@ -107,7 +107,7 @@ class Keeping(Reading):
 
         wanted = cleanup.rules(self.settings, max_notes, max_bytes, force)
         op = self._operation("cleanup")
-        return self._with_room(lambda: cleanup.run(self._store, self.settings, wanted, op, self._limits, dry_run))
+        return cleanup.run(self._store, self.settings, wanted, op, self._limits, dry_run)
 
     def upkeep(self) -> "Cleaned | None":
         """What long-lived processes call at start, at shutdown and now and then: cleans up if a run is due.

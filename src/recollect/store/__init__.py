@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from recollect.maturity import Used
     from recollect.policies import Hidden, Weight
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 __all__ = [
     "ACCESSES", "SCHEMA_VERSION", "SEARCHABLE", "Applied", "Change", "Erased", "KeywordLane", "Operation", "SourceFile",
     "Store", "TurnDraft", "Usage", "Use", "claims_text", "is_searchable",
@@ -373,11 +373,9 @@ class Store(Protocol):
         chain, so that every note can still be proven: as an `anchor`, or as a `trace` where the note is in another
         space by now."""
 
-    def bulk(self) -> AbstractContextManager[None]:
-        """Inside a transaction: many removals follow, and the engine may clean its index once, at the end."""
-
     def make_room(self) -> bool:
         """Gives up what was kept for a full disk, so that a removal can go on; False if there is nothing to give."""
 
-    def compact(self) -> int:
-        """Gives free room back to the system; returns how many bytes."""
+    def compact(self, merge: bool = False) -> int:
+        """Gives free room back to the system; returns how many bytes. With `merge` that of the index too, which takes
+        as long as the index is large."""

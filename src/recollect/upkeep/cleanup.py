@@ -1,17 +1,18 @@
 """Cleaning up: the policies' plans, computed and applied in one transaction, so that a kill leaves before or after.
+Only on a full disk it is done in parts, each a transaction under the same operation.
 
 What is evicted or expired can be restored and the whole run undone; what was hidden longer than its grace is gone for
 good, under an operation of its own. A run is store-wide, because a bound is.
 """
 
+import itertools
 import logging
 from collections.abc import Iterable
-from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from recollect import backup, policies, tiers
 from recollect.config import Settings
-from recollect.errors import InvalidInput, StoreCorrupt
+from recollect.errors import InvalidInput, StoreCorrupt, StoreFull
 from recollect.ids import Ref, new_uid
 from recollect.maturity import Move
 from recollect.policies import DAY_MS, Bounds, Eviction, Hidden
@@ -24,6 +25,7 @@ from recollect.write import Limits, change
 
 BATCH = 100
 BULK = 100  # from here on a copy of the store is made first
+PART, PART_BYTES = 25, 2000  # notes, and bytes for each; a transaction was measured to write eight times the text
 DUE_MS = 6 * 3_600_000
 WRITES = 1000
 _log = logging.getLogger("recollect.upkeep")
@@ -40,6 +42,7 @@ class Rules:
     forgetting: str = "days"
     force: bool = False
     unasked: bool = False  # nobody waits for the answer: what cannot be done is logged
+    part: int = 0  # so many notes at most; 0: all
 
 
 @value
@@ -101,10 +104,37 @@ def run(
         _keep_sealed(store, settings)
     if not dry_run and len(plan(store, wanted, op.at_ms).eviction.chosen) > BULK:
         backup.before_bulk(settings, store, "cleanup", op.at_ms)
-    done = clean(store, wanted, op, limits, dry_run)
+    try:
+        done = clean(store, wanted, op, limits, dry_run)
+    except StoreFull:
+        if not store.make_room():
+            raise
+        done = _in_parts(store, wanted, op, limits)
     if settings.audit_key_file and done.events:
         seal(store, read_key(settings.audit_key_file))  # the old one may be of an event that is gone now
     return done
+
+
+def _in_parts(store: Store, wanted: Rules, op: Operation, limits: Limits) -> Cleaned:
+    """To the same end as at once: after the first part a bound that was passed may not be any more."""
+    begun = bool(plan(store, wanted, op.at_ms).eviction.chosen)
+    one = done = clean(store, replace(wanted, part=PART), op, limits)
+    size = 2 * PART
+    while one.evicted or one.expired or one.purged:
+        try:
+            one = clean(store, replace(wanted, part=size, force=begun), op, limits)
+        except StoreFull:
+            if size == PART or not store.make_room():
+                raise
+            size = PART
+        else:
+            done, size = _both(done, one), 2 * size  # what is freed is room for more
+    return done
+
+
+def _both(done: Cleaned, more: Cleaned) -> Cleaned:
+    counts = {f.name: getattr(done, f.name) + getattr(more, f.name) for f in fields(Cleaned) if f.type is int}
+    return replace(done, **(counts | {"notes": done.notes, "bytes": done.bytes}))
 
 
 def _keep_sealed(store: Store, settings: Settings) -> None:
@@ -143,7 +173,15 @@ def plan(store: Store, wanted: Rules, clock_ms: int) -> Plan:
     spaces = [space.id for space in store.spaces()]
     moves = tiers.plan(store, spaces, now_ms, RATES[wanted.forgetting])
     stay = tuple(move for move in moves if (move.space, move.id) not in leaving)
-    return Plan(eviction, tuple(due), tuple(purges), stay, now_ms)
+    made = Plan(eviction, tuple(due), tuple(purges), stay, now_ms)
+    return _part(made, wanted.part) if wanted.part else made
+
+
+def _part(made: Plan, most: int) -> Plan:
+    sizes = itertools.accumulate(weight.bytes for weight in made.eviction.chosen)
+    count = min(most, max(1, sum(size <= most * PART_BYTES for size in sizes)))
+    eviction = replace(made.eviction, chosen=made.eviction.chosen[:count])
+    return replace(made, eviction=eviction, due=made.due[:most], purges=made.purges[:most])
 
 
 def _active(store: Store, now_ms: int) -> set[tuple[int, str]]:
@@ -176,7 +214,7 @@ def clean(store: Store, wanted: Rules, op: Operation, limits: Limits, dry_run: b
         notice=made.eviction.stop, dry_run=dry_run, **counts,
     )  # fmt: skip
     if not dry_run:
-        done = replace(done, disk_bytes=store.compact())
+        done = replace(done, disk_bytes=store.compact(merge=len(made.eviction.chosen) + len(made.purges) >= BULK))
         _report(done)
     return done
 
@@ -193,17 +231,15 @@ def _report(done: Cleaned) -> None:
 
 
 def _apply(store: Store, made: Plan, op: Operation, limits: Limits, trim: tuple[int, int, int, int]) -> dict[str, int]:
-    many = len(made.eviction.chosen) + len(made.purges) >= BULK
-    with store.bulk() if many else nullcontext():
-        _hide(store, replace(op, verb="expire"), made.due, "expired", limits)
-        chosen = [(weight.space, weight.id) for weight in made.eviction.chosen]
-        _hide(store, replace(op, verb="evict"), chosen, "evicted", limits)
-        tiers.apply(store, replace(op, verb="mature"), made.moves, limits)
-        if made.purges:
-            purge = Operation(new_uid(op.at_ms), "purge", op.actor, op.at_ms)
-            store.remove(purge, sorted({row.space for row in made.purges}), [row.uid for row in made.purges], [])
-        store.trim_removals(policies.REMOVALS)
-        return store.trim(*trim)
+    _hide(store, replace(op, verb="expire"), made.due, "expired", limits)
+    chosen = [(weight.space, weight.id) for weight in made.eviction.chosen]
+    _hide(store, replace(op, verb="evict"), chosen, "evicted", limits)
+    tiers.apply(store, replace(op, verb="mature"), made.moves, limits)
+    if made.purges:
+        purge = Operation(new_uid(op.at_ms), "purge", op.actor, op.at_ms)
+        store.remove(purge, sorted({row.space for row in made.purges}), [row.uid for row in made.purges], [])
+    store.trim_removals(policies.REMOVALS)
+    return store.trim(*trim)
 
 
 def _hide(store: Store, op: Operation, which: Iterable[tuple[int, int]], state: State, limits: Limits) -> None:

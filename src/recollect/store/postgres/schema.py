@@ -23,7 +23,7 @@ create sequence pairs_ids;
 alter table tool_pairs add column change bigint not null default 0;
 create index tool_pairs_change on tool_pairs (space, change);
 """
-STEPS = {2: TIERS + _PAIRS}  # what leads to a version from the one before
+STEPS = {2: TIERS + _PAIRS, 3: ""}  # what leads to a version from the one before; 3 concerns SQLite alone
 
 
 def schema_sql() -> str:

@@ -4,7 +4,6 @@ Removing events never breaks a chain: a mark in `meta` says where it begins now 
 """
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from recollect import audit
@@ -209,11 +208,8 @@ class Keeping(Engine):
 
     # -- room -----------------------------------------------------------------------------------------------------
 
-    def bulk(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
     def make_room(self) -> bool:
         return False
 
-    def compact(self) -> int:
+    def compact(self, merge: bool = False) -> int:
         return 0  # the server does that by itself

@@ -4,12 +4,11 @@ Laid beside a store that is large enough for it when that is cleaned up, given u
 and laid again once there is room. It holds random bytes, since some file systems store zeros in no room at all.
 """
 
-import contextlib
 import os
 import shutil
 from pathlib import Path
 
-SIZE = 1_000_000  # a deletion was measured to need a tenth of it
+SIZE = 1_000_000  # a deletion was measured to need a fifth of it
 LEAST_STORE = 4 * SIZE
 LEAST_FREE = 20 * SIZE
 
@@ -18,13 +17,18 @@ def path_of(store: Path) -> Path:
     return store.with_name(f"{store.name}-ballast")
 
 
-def lay(store: Path) -> None:
+def lay(store: Path) -> bool:
+    """False while the disk has no room to spare."""
     place = path_of(store)
-    with contextlib.suppress(OSError):
-        if place.exists() or store.stat().st_size < LEAST_STORE or shutil.disk_usage(store.parent).free < LEAST_FREE:
-            return
-        with open(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as stream:  # noqa: PTH123
-            stream.write(os.urandom(SIZE))
+    try:
+        if shutil.disk_usage(store.parent).free < LEAST_FREE:
+            return False
+        if not place.exists() and store.stat().st_size >= LEAST_STORE:
+            with open(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as stream:  # noqa: PTH123
+                stream.write(os.urandom(SIZE))
+    except OSError:
+        return False
+    return True
 
 
 def give_up(store: Path) -> bool:

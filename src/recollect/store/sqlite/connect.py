@@ -97,7 +97,6 @@ def _write_schema(path: Path, durability: str) -> None:
         _set_policy(connection, path, durability)
         with connection:
             connection.execute(schema_sql())
-            connection.execute("insert into chunks_fts (chunks_fts, rank) values ('secure-delete', 1)")
             connection.execute(f"pragma application_id = {APPLICATION_ID}")
             connection.execute(f"pragma user_version = {SCHEMA_VERSION}")
         connection.execute("pragma wal_checkpoint(truncate)").fetchall()

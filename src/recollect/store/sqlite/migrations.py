@@ -29,9 +29,15 @@ _PAIRS = """
 alter table tool_pairs add column change integer not null default 0;
 create index tool_pairs_change on tool_pairs (space, change);
 """
+# Rebuilt, since words that secure deletion left behind are in it.
+_PLAIN_INDEX = """
+insert into chunks_fts (chunks_fts, rank) values ('secure-delete', 0);
+insert into chunks_fts (chunks_fts) values ('rebuild');
+"""
 # Version 1 is the first that was released.
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(2, "let a text stand on several scratchpads; find tiers; number what tools taught", TIERS + _PAIRS),
+    Migration(3, "index words without FTS5's secure deletion, which loses track of long lists", _PLAIN_INDEX),
 )
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
@@ -18,6 +18,8 @@ _MISFITS = (
     "where c.id is null or m.id is null or length(v.vector) <> 4 * m.dims or c.space <> v.space"
 )
 VACUUM_BYTES = 1_000_000  # given back in one step; the log needs up to three times as much
+MERGE_PAGES = 100  # of 4 KB, in one step
+MERGING = {True: (4, 16), False: (0, 1000)}  # how many segments make a write merge some, or all: FTS5's own, and never
 SCRUB_SECONDS = 3.0  # how long an erasure waits for readers before it says that it is pending
 
 
@@ -154,26 +156,41 @@ class SqliteUpkeep(Numbers):
                 copy.close()
             part.replace(target)
 
-    @contextlib.contextmanager
-    def bulk(self) -> Iterator[None]:
-        """Secure deletion rewrites the index for every row; one merge at the end removes the same terms in a third of
-        the time."""
-        self._rows("insert into chunks_fts (chunks_fts, rank) values ('secure-delete', 0)")
-        yield
-        self._rows("insert into chunks_fts (chunks_fts, rank) values ('secure-delete', 1)")
-        self._rows("insert into chunks_fts (chunks_fts) values ('optimize')")
-
-    def compact(self) -> int:
+    def compact(self, merge: bool = False) -> int:
         """In steps, with the log emptied in between, so that it needs little room itself."""
         from recollect.store.sqlite import ballast
 
         before, free = self._pages(), -1
         step = VACUUM_BYTES // self._connection().pragma("page_size")
         with contextlib.suppress(StoreFull):  # what was cleaned up is done; room for this comes another time
+            if merge:
+                self._merge()
             while self._empty_log() and free != (free := self._connection().pragma("freelist_count")) and free:
                 self._rows(f"pragma incremental_vacuum({step})")  # sql: our own number
-        ballast.lay(self.path)
+            if ballast.lay(self.path):
+                self._merge_beside_writing(True)
         return before - self._pages()
+
+    def _merge(self) -> None:
+        """What is removed stays in the index, marked, until the segments that hold it are merged. (FTS5's own secure
+        deletion spares that and loses track of long lists: searches then miss notes, and removals leave words.)"""
+        connection, pages, before = self._connection(), -MERGE_PAGES, -2
+        while connection.total_changes() - before >= 2:  # a step that changes less found nothing to do
+            before = connection.total_changes()
+            with self.transaction([]):
+                self._rows("insert into chunks_fts (chunks_fts, rank) values ('merge', ?)", (pages,))
+            pages = MERGE_PAGES  # below zero it starts a merge of all segments, above it goes on with one
+            self._empty_log()
+
+    def _merge_beside_writing(self, wanted: bool) -> None:
+        """Now and then a write merges segments on the way, which takes far more room than the write itself."""
+        held = self._rows("select v from chunks_fts_config where k = 'automerge'") or [MERGING[True]]
+        if held[0][0] != MERGING[wanted][0]:
+            with self.transaction([]):
+                self._many(
+                    "insert into chunks_fts (chunks_fts, rank) values (?, ?)",
+                    list(zip(("automerge", "crisismerge"), MERGING[wanted], strict=True)),
+                )
 
     def _empty_log(self) -> bool:
         """False while a reader keeps the log: then it is emptied another time."""
@@ -183,7 +200,7 @@ class SqliteUpkeep(Numbers):
             return False
 
     def make_room(self) -> bool:
-        """The ballast, and what the log holds that is in the file by now."""
+        """The ballast, what the log holds that is in the file by now, and what merging would take."""
         from recollect.store.sqlite import ballast
 
         given = ballast.give_up(self.path)
@@ -191,6 +208,7 @@ class SqliteUpkeep(Numbers):
         before = log.stat().st_size if log.exists() else 0
         with contextlib.suppress(StoreUnavailable):
             self._rows("pragma wal_checkpoint(truncate)")
+            self._merge_beside_writing(False)
         return given or (log.stat().st_size if log.exists() else 0) < before
 
     def _pages(self) -> int:
@@ -208,8 +226,7 @@ class SqliteUpkeep(Numbers):
 
     def scrub(self, wait: bool = True) -> bool:
         """Merges the FTS segments that hold the erased terms and empties the write-ahead log."""
-        with self.transaction([]):
-            self._rows("insert into chunks_fts (chunks_fts) values ('optimize')")
+        self._merge()
         connection = self._connection()
         connection.set_busy_timeout(int(min(self._busy_seconds, SCRUB_SECONDS) * 1000) if wait else 0)
         try:

@@ -1,7 +1,7 @@
 """The keyword lane: exactly the chunks that have a term, with the numbers that ranking needs."""
 
 from recollect.testing.contract.rules import Rules
-from recollect.testing.room import Room, change, chunk, operation
+from recollect.testing.room import Room, change, chunk, insert, note, operation
 from recollect.types import ChunkDraft
 
 
@@ -114,3 +114,13 @@ class KeywordRules(Rules):
         assert room.store.keyword(["apple"], room.see(), 5).frequencies == {"apple": 0}
         room.apply(change(made, state="live", keep_chunks=True))
         assert room.find("apple") == {"apple"}
+
+    def test_a_word_stays_true_when_the_long_list_of_another_goes(self, room: Room) -> None:
+        """The words of an index lie beside each other; what happens to one is nothing to the next."""
+        texts = ["know 0", *(f"long {number} {'long ' * 60}" for number in range(900)), "know 1"]
+        made = [room.get(done.uid) for done in room.apply(*(insert(note(text)) for text in texts))]
+        room.apply(*(change(one, state="deleted") for one in made[1:-1]), verb="delete")
+        assert room.store.keyword(["know"], room.see(), 10).frequencies == {"know": 2}
+        room.change(made[-1], verb="delete", state="deleted")
+        assert room.find("know") == {"know 0"}
+        assert [finding for finding in room.store.check() if not finding.ok] == []
