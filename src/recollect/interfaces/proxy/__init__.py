@@ -22,7 +22,7 @@ from recollect.memory import Memory
 __all__ = ["ProxyConfig", "read_config", "serve_http", "serve_stdio"]
 
 LEAVE_SECONDS = 1.9
-LESSON_SECONDS = 0.5
+LESSON_SECONDS = 1.6  # of those; a lesson takes milliseconds, unless the machine is very busy
 
 
 def serve_stdio(config: ProxyConfig, memory: Memory) -> None:
@@ -60,11 +60,15 @@ async def _serve(config: ProxyConfig, memory: Memory, serve: Any) -> None:
     async with anyio.create_task_group() as doors:
         doors.start_soon(_until_closed, serve, proxy, done)
         doors.start_soon(_until_signalled, done)
-        async with anyio.create_task_group() as upstreams:
-            await proxy.start(upstreams)
-            await done.wait()
-            await _farewell(proxy)
-            upstreams.cancel_scope.cancel()
+        async with anyio.create_task_group() as learning:
+            async with anyio.create_task_group() as upstreams:
+                await proxy.start(upstreams, learning)
+                await done.wait()
+                _end_at_last()
+                lessons_end = anyio.current_time() + LESSON_SECONDS
+                upstreams.cancel_scope.cancel()
+            await _farewell(proxy, lessons_end)
+            learning.cancel_scope.cancel()
         sys.stderr.flush()
         os._exit(0)
 
@@ -81,10 +85,9 @@ async def _over_pipes(proxy: Proxy) -> None:
         await proxy.server.run(reading, writing, proxy.options())
 
 
-async def _farewell(proxy: Proxy) -> None:
-    """Before the upstreams go: what was learned is kept, pruned and closed."""
-    _end_at_last()
-    with anyio.move_on_after(LESSON_SECONDS):
+async def _farewell(proxy: Proxy, lessons_end: float) -> None:
+    """What was learned is kept, pruned and closed."""
+    with anyio.CancelScope(deadline=lessons_end):
         await proxy.finish_lessons()
     proxy.prune()
     proxy.memory.close()

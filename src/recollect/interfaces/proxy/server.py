@@ -93,12 +93,13 @@ class Proxy:
 
     # -- life -----------------------------------------------------------------------------------------------------
 
-    async def start(self, tasks: Any) -> None:
+    async def start(self, upstreams: Any, learning: Any) -> None:
+        """In two groups of tasks, since what was learned is still written while the upstreams leave."""
         self.prune()
         for upstream in self.upstreams.values():
-            tasks.start_soon(upstream.run)
-        tasks.start_soon(self._learn)
-        tasks.start_soon(self._index)
+            upstreams.start_soon(upstream.run)
+        learning.start_soon(self._learn)
+        learning.start_soon(self._index)
 
     async def finish_lessons(self) -> None:
         """Until the last lesson is learned; each takes a few milliseconds, for vectors are made later."""

@@ -32,7 +32,7 @@ class Upstream:
         self.config = config
         self.name = config.name
         self.tools: dict[str, types.Tool] = {}
-        self.settled = anyio.Event()  # connected, or failed once
+        self.settled = anyio.Event()  # connected and known, or failed once
         self.trouble = ""
         self._changed = changed
         self._client: Client | None = None
@@ -71,8 +71,8 @@ class Upstream:
                     await self._list()
                     patience.deadline = float("inf")
                     self.trouble = ""
-                    self.settled.set()
                     await self._changed("tools")
+                    self.settled.set()  # only now a search finds its tools
                     if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
                         tasks.start_soon(self._listen, client)
                     await self._lost.wait()
