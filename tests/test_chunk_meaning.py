@@ -120,6 +120,23 @@ def test_a_title_leaves_room_for_the_text(tmp_path: Path) -> None:
     assert all(part in "".join(piece.content for piece in slices) for part in text.splitlines())
 
 
+def test_a_given_title_goes_with_every_slice_that_does_not_begin_with_it(tmp_path: Path) -> None:
+    """Also where the text begins with it; a title that was only taken from the text stays there."""
+    said = " ".join(f"Step {number} moves the money of day {number}." for number in range(60))
+    with Memory(tmp_path / "memory.db", space="desk") as memory:
+        given = memory.add(f"Ledger. {said}", title="Ledger")
+        taken = memory.add(f"The nightly run goes in steps.\n{said}")
+        short = memory.add("Ledger closes at noon.", title="Ledger")
+        titles = {}
+        for note in (given, taken, short):
+            slices = memory._store.owned("note", note.id, memory.spaces()[0].id)
+            titles[note.id] = [(piece.content.startswith(note.title), piece.context) for piece in slices]
+    assert len(titles[given.id]) > 4
+    assert set(titles[given.id]) == {(True, ""), (False, "Ledger")}
+    assert {context for _, context in titles[taken.id]} == {""}
+    assert titles[short.id] == [(True, "")]
+
+
 def test_what_was_cut_for_another_model_is_cut_anew(tmp_path: Path) -> None:
     """Without the file at hand: its slices are all that is left of it, and they keep their line numbers."""
     rng = random.Random(8)

@@ -145,8 +145,10 @@ def test_query_leaves_out_stop_words_unless_nothing_else_is_left() -> None:
     assert "doe" in query_terms("does John Doe call")
 
 
-def test_query_prefers_bigrams_for_unspaced_runs() -> None:
-    assert query_terms("日本語") == ["日本", "本語"]
+def test_a_query_asks_for_bigrams_of_unspaced_runs_and_for_han_characters() -> None:
+    assert query_terms("日本語") == ["日本", "本語", "日", "本", "語"]
+    assert query_terms("これは水") == ["これ", "れは", "は水", "水"]
+    assert query_terms("我的䲟") == ["我的", "的䲟", "䲟"]
     assert query_terms("水") == ["水"]
     assert set(query_terms("水")) <= set(terms("温水器"))
 

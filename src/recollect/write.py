@@ -138,9 +138,9 @@ def change(
 def chunks_of(
     note: Note, limits: Limits, vector: bytes | None = None, words: Sequence[str] | None = None
 ) -> tuple[ChunkDraft, ...]:
-    """The searchable slices of a note. A title of its own is embedded and indexed with each of them; the note's
-    context and tags are indexed as context."""
-    title = "" if note.content.startswith(note.title.rstrip("…")) else fitting_lead(note.title, limits)
+    """The searchable slices of a note. A title of its own is embedded and indexed with each of them that does not begin
+    with it; the note's context and tags are indexed as context."""
+    title = "" if _says_its_title(note) else fitting_lead(note.title, limits)
     context_terms = " ".join(terms(f"{note.context}\n{' '.join(note.tags)}")) if note.context or note.tags else ""
     pieces = sliced(note.content, title, limits)
     if len(pieces) > 1:
@@ -148,11 +148,18 @@ def chunks_of(
     fine = _fine(note, title, limits)
     drafts = [
         _slice(
-            piece, title, context_terms, note.content_hash, words if at == 0 else None, vector if at == 0 else None
+            piece, "" if title and piece.text.startswith(title) else title, context_terms, note.content_hash,
+            words if at == 0 else None, vector if at == 0 else None,
         )
         for at, piece in enumerate((*pieces, *fine))
     ]
     return tuple(drafts)
+
+
+def _says_its_title(note: Note) -> bool:
+    """In every slice: it begins with it, and is short or the title is no more than that beginning."""
+    begins = note.content.startswith(note.title.rstrip("…"))
+    return begins and (note.token_count <= FINE_ABOVE or note.title == title_of(note.content))
 
 
 def _fine(note: Note, title: str, limits: Limits) -> list[Piece]:

@@ -57,6 +57,9 @@ _STOP = frozenset("""
     than that the their them then there these they this to too up us was we were what when where which who why will
     with would you your
 """.split())  # fmt: skip  # noqa: SIM905
+_HAN_STOP = frozenset(
+    "的了是在和有我你他她它们們这這那个個不也都与與及或等之其于以为為被把对對从從到吗嗎呢吧么麼什怎哪谁誰何"
+)
 
 
 class _Wide(NamedTuple):
@@ -109,10 +112,10 @@ _memo = _Memo()
 def query_terms(text: str, limit: int = 64) -> list[str]:
     """Distinct terms to ask the index for, in order, at most `limit`.
 
-    English stop words are left out unless nothing else remains. Runs of an unspaced script give bigrams, or their one
-    character. Of a query with too many terms those that look most telling stay: long terms (a CJK character counts
-    for three letters), terms with digits, terms the query repeats; ties go to the earlier one. Only the first 64 Ki
-    characters are read.
+    English stop words are left out unless nothing else remains. Runs of an unspaced script give bigrams and the Han
+    characters that may be words, or their one character. Of a query with too many terms those that look most telling
+    stay: long terms (a CJK character counts for three letters), terms with digits, terms the query repeats; ties go to
+    the earlier one. Only the first 64 Ki characters are read.
     """
     found: list[str] = []
     for piece in _pieces(text[:MAX_QUERY_CHARS]):
@@ -176,7 +179,7 @@ def _run_terms(piece: str, query: bool) -> tuple[str, ...]:
     """Terms of a piece that is not plain ASCII: an unspaced run, a Hangul word, a symbol or a word of any script."""
     if _wide().unit.match(piece):
         units = [_kept(unit) for unit in _wide().unit.findall(piece)]
-        return tuple(_bigrams(units)) if query and len(units) > 1 else (*units, *_bigrams(units))
+        return (*_bigrams(units), *filter(_is_word, units)) if query and len(units) > 1 else (*units, *_bigrams(units))
     if _wide().hangul.match(piece):
         return (piece[:MAX_TERM], *(_bigrams(piece) if len(piece) > 2 else ()))
     if len(piece) == 1 and unicodedata.category(piece)[0] not in "LNC":
@@ -184,6 +187,11 @@ def _run_terms(piece: str, query: bool) -> tuple[str, ...]:
     if unicodedata.category(piece[0])[0] == "C" and not _wide().part.match(piece):
         return ()
     return _chunk_terms.__wrapped__(piece)
+
+
+def _is_word(unit: str) -> bool:
+    """A Han character may be a word by itself, unlike a kana or a Thai letter; those that every text has are none."""
+    return unit not in _HAN_STOP and ("\u3400" <= unit <= "\u9fff" or unit >= "\U00020000")
 
 
 def _bigrams(units: Iterable[str]) -> list[str]:
