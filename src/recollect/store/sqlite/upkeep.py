@@ -180,7 +180,7 @@ class SqliteUpkeep(Numbers):
             with self.transaction([]):
                 self._rows("insert into chunks_fts (chunks_fts, rank) values ('merge', ?)", (pages,))
             pages = MERGE_PAGES  # below zero it starts a merge of all segments, above it goes on with one
-            self._empty_log()
+            self._empty_log("passive")  # without waiting for readers
 
     def _merge_beside_writing(self, wanted: bool) -> None:
         """Now and then a write merges segments on the way, which takes far more room than the write itself."""
@@ -192,10 +192,10 @@ class SqliteUpkeep(Numbers):
                     list(zip(("automerge", "crisismerge"), MERGING[wanted], strict=True)),
                 )
 
-    def _empty_log(self) -> bool:
+    def _empty_log(self, how: str = "truncate") -> bool:
         """False while a reader keeps the log: then it is emptied another time."""
         try:
-            return not self._rows("pragma wal_checkpoint(truncate)")[0][0]
+            return not self._rows(f"pragma wal_checkpoint({how})")[0][0]  # sql: our own word
         except StoreUnavailable:
             return False
 
