@@ -168,6 +168,19 @@ def test_notes_expire_and_what_was_hidden_is_gone_after_its_grace(memory: Memory
     assert all(finding.ok for finding in memory.check())
 
 
+def test_a_purged_word_is_not_in_the_file_any_more(tmp_path: Path, clock: Clock) -> None:
+    place = tmp_path / "memory.db"
+    settings = load_settings(home=tmp_path / "home", evicted_grace_days=1)
+    with Memory(place, space="here", settings=settings, clock=clock) as memory:
+        memory.add("marmalade", expires_ms=clock.now + 5)
+        clock.now += 10
+        assert memory.cleanup().expired == 1
+        assert b"marmalad" in place.read_bytes()
+        clock.pass_days(3, memory)
+        assert memory.cleanup().purged == 1
+        assert b"marmalad" not in place.read_bytes()
+
+
 @pytest.mark.parametrize("jump", [1.5 * DAY_MS, 3650 * DAY_MS, -3650 * DAY_MS])
 def test_a_clock_that_jumps_expires_and_purges_nothing_early(memory: Memory, clock: Clock, jump: float) -> None:
     week = memory.add("for a week", expires_ms=clock.now + 7 * DAY_MS, pinned=True)

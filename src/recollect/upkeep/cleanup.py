@@ -214,7 +214,8 @@ def clean(store: Store, wanted: Rules, op: Operation, limits: Limits, dry_run: b
         notice=made.eviction.stop, dry_run=dry_run, **counts,
     )  # fmt: skip
     if not dry_run:
-        done = replace(done, disk_bytes=store.compact(merge=len(made.eviction.chosen) + len(made.purges) >= BULK))
+        merge = bool(made.purges) or len(made.eviction.chosen) >= BULK  # what is purged leaves the index too
+        done = replace(done, disk_bytes=store.compact(merge))
         _report(done)
     return done
 
