@@ -33,7 +33,7 @@ def _clock(store: Store, now_ms: int) -> Finding:
 def _work(store: Store) -> Finding:
     active = store.active_model()
     owed = store.count_pending(active[0], None) if active is not None else 0
-    return Finding("pending work", True, f"{owed} vectors are still to be made" if owed else "nothing is owed")
+    return Finding("pending work", True, f"vectors still to be made: {owed}" if owed else "nothing is owed")
 
 
 def _model(settings: Settings) -> Finding:
