@@ -19,7 +19,7 @@ from recollect.types import STATES
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
 AT_ONCE = 5
-KILLS = SIZES.cleanup_kills // 10
+KILLS = SIZES.belief_kills
 PAIRS, SUBJECTS = 40, 20
 LETTERS = "abcdfghijklmnopqrtuv"  # an e or s at the end would be cut off as an ending
 # verb: about how long it takes, and what it leaves

@@ -15,7 +15,7 @@ from recollect.config import load_settings
 from recollect.types import STATES, TIERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(SIZES.timeout)]
-KILLS = SIZES.cleanup_kills // 2
+KILLS = SIZES.maturing_kills
 READ, UNREAD, JOTTED = 120, 30, 60
 BEFORE = Counter(scratchpad=JOTTED, episodic=READ + UNREAD)
 # verb: about how long it takes, and what it leaves

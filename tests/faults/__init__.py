@@ -14,6 +14,8 @@ class Sizes:
     writer_kills: int  # of each verb
     maker_kills: int
     cleanup_kills: int
+    belief_kills: int  # of each verb
+    maturing_kills: int  # of each verb
     index_kills: int
     upgrade_kills: int
     power_cuts: int
@@ -33,14 +35,15 @@ class Sizes:
 
 _SIZES = {
     "quick": Sizes(
-        writer_kills=34, maker_kills=36, cleanup_kills=100, index_kills=100, upgrade_kills=100, power_cuts=200,
-        power_scripts=1, damaged=50, rescued=10, crowd_seconds=30, failing_modes=2, failing_lives=1, interrupts=4,
-        cut_files=40, scratched=60, histories=1,
+        writer_kills=34, maker_kills=36, cleanup_kills=100, belief_kills=10, maturing_kills=50, index_kills=100,
+        upgrade_kills=100, power_cuts=200, power_scripts=1, damaged=50, rescued=10, crowd_seconds=30, failing_modes=2,
+        failing_lives=1, interrupts=4, cut_files=40, scratched=60, histories=1,
     ),
     "full": Sizes(
-        writer_kills=1000, maker_kills=1000, cleanup_kills=1000, index_kills=1000, upgrade_kills=1000, power_cuts=5000,
-        power_scripts=25, damaged=500, rescued=100, crowd_seconds=1800, failing_modes=4, failing_lives=3, interrupts=40,
-        cut_files=400, scratched=600, histories=10, timeout=10_800,
+        writer_kills=1000, maker_kills=1000, cleanup_kills=1000, belief_kills=1000, maturing_kills=1000,
+        index_kills=1000, upgrade_kills=1000, power_cuts=5000, power_scripts=25, damaged=500, rescued=100,
+        crowd_seconds=1800, failing_modes=4, failing_lives=3, interrupts=40, cut_files=400, scratched=600, histories=10,
+        timeout=10_800,
     ),
 }  # fmt: skip
 
