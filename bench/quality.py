@@ -3,7 +3,7 @@
     python bench/quality.py --data FOLDER [--out file.json] [--only NAME …] [--modes default,keyword,…]
 
 Every dataset found in the folder is loaded into a fresh store: conversations as sessions and turns, everything else as
-notes, each group in a space of its own. Every query is asked in the first mode, and about 300 of them, evenly chosen,
+notes, each group in a space of its own. Every query is asked in the first mode, and about 100 of them, evenly chosen,
 in the others, which are there to compare; `queries` says how many. Queries without a relevant document are left out of
 the figures and used for abstention (how well the top score tells "there is something" from "nothing").
 """
@@ -35,7 +35,7 @@ MODES: dict[str, dict[str, Any]] = {
     "weighted": {"fusion": "weighted"},
 }
 DEPTH = 10
-COMPARED = 300
+COMPARED = 100
 Metrics = dict[str, float]
 
 
@@ -58,11 +58,16 @@ def main() -> None:
     with ProcessPoolExecutor(options.workers) as pool:
         jobs = {pool.submit(measure, place, modes): place.name for place in sorted(places, key=_size, reverse=True)}
         for job in as_completed(jobs):
+            if trouble := job.exception():
+                print(f"\n{jobs[job]}: {trouble!r}", file=sys.stderr)
+                continue
             results[jobs[job]] = job.result()
             print_dataset(jobs[job], results[jobs[job]])
             if options.out:
                 write(options.out, results)
     print(f"\n{len(results)} datasets in {(time.time() - started) / 60:.1f} minutes")
+    if len(results) < len(jobs):
+        sys.exit(f"{len(jobs) - len(results)} of {len(jobs)} datasets failed; what went wrong is told above")
 
 
 def write(path: Path, results: dict[str, Any]) -> None:
@@ -133,7 +138,7 @@ class Room:
 
 def text_of(row: dict[str, Any]) -> str:
     """The document as a person would write it down: a tool with its parameters' names and descriptions."""
-    text = row.get("text") or row.get("title") or row.get("name") or "-"
+    text = next((given for name in ("text", "title", "name") if (given := str(row.get(name) or "")).strip()), "-")
     params = row.get("params")
     if isinstance(params, dict):
         text += "\n" + "\n".join(f"{name}: {_words(value)}" for name, value in params.items())
