@@ -319,13 +319,6 @@ def _small_mount(folder: Path, size: str = "2m") -> Iterator[bool]:
         subprocess.run(["umount", folder], check=True)
 
 
-def _stuff(path: Path) -> None:
-    """Takes what room there is."""
-    with contextlib.suppress(OSError), path.open("wb", buffering=0) as stream:
-        while stream.write(b"x" * 4096) == 4096:
-            pass
-
-
 @posix_only
 def test_on_a_full_disk_reading_goes_on_and_writing_comes_back_with_the_room(tmp_path: Path) -> None:
     from faults.stranger import fill
@@ -345,46 +338,47 @@ def test_on_a_full_disk_reading_goes_on_and_writing_comes_back_with_the_room(tmp
         _check_fill(store, answers)
 
 
-@posix_only
-def test_on_a_full_disk_deleting_still_works_and_makes_room(tmp_path: Path) -> None:
-    with _small_mount(tmp_path / "small", size="40m") as mounted:
+@contextlib.contextmanager
+def _full_disk(folder: Path) -> Iterator[tuple[Memory, Path]]:
+    """A store of 900 notes that was cleaned up, on a disk without room, and what takes the room."""
+    with _small_mount(folder / "small", size="40m") as mounted:
         if not mounted:
             pytest.skip("this machine lets us mount no file system")
-        store, stuffing = tmp_path / "small" / "memory.db", tmp_path / "small" / "stuffing"
-        with Memory(store, space=SPACE, settings=load_settings(home=tmp_path / "home")) as memory:
+        store, stuffing = folder / "small" / "memory.db", folder / "small" / "stuffing"
+        with Memory(store, space=SPACE, settings=load_settings(home=folder / "home")) as memory:
             memory.add_many(f"note {number} {'words of it ' * 200}" for number in range(900))
             memory.cleanup()
-            assert (tmp_path / "small" / "memory.db-ballast").stat().st_size == 1_000_000
-            _stuff(stuffing)
-            with pytest.raises(StoreUnavailable):
-                memory.add_many(f"more {number} {'words of it ' * 200}" for number in range(100))
-            for note in memory.list(limit=20):
-                memory.delete(note)
-            assert not (tmp_path / "small" / "memory.db-ballast").exists()
-            assert len(memory.list(limit=1000)) == 880
-            memory.add("room for a short note again")
+            assert (folder / "small" / "memory.db-ballast").stat().st_size == 1_000_000
+            with contextlib.suppress(OSError), stuffing.open("wb", buffering=0) as stream:
+                while stream.write(b"x" * 4096) == 4096:
+                    pass
+            yield memory, stuffing
             assert all(finding.ok for finding in memory.check())
+
+
+@posix_only
+def test_on_a_full_disk_deleting_still_works_and_makes_room(tmp_path: Path) -> None:
+    with _full_disk(tmp_path) as (memory, _):
+        with pytest.raises(StoreUnavailable):
+            memory.add_many(f"more {number} {'words of it ' * 200}" for number in range(100))
+        for note in memory.list(limit=20):
+            memory.delete(note)
+        assert not (tmp_path / "small" / "memory.db-ballast").exists()
+        assert len(memory.list(limit=1000)) == 880
+        memory.add("room for a short note again")
 
 
 @posix_only
 def test_on_a_full_disk_a_clean_up_is_done_in_parts_that_are_one_operation(tmp_path: Path) -> None:
-    with _small_mount(tmp_path / "small", size="40m") as mounted:
-        if not mounted:
-            pytest.skip("this machine lets us mount no file system")
-        store, stuffing = tmp_path / "small" / "memory.db", tmp_path / "small" / "stuffing"
-        with Memory(store, space=SPACE, settings=load_settings(home=tmp_path / "home")) as memory:
-            memory.add_many(f"note {number} {'words of it ' * 200}" for number in range(900))
-            memory.cleanup()
-            _stuff(stuffing)
-            cleaned = memory.cleanup(max_notes=700)
-            assert (cleaned.notes, cleaned.evicted) == (900, 305)
-            assert cleaned.freed_bytes > 305 * 2400 and cleaned.disk_bytes > 1_000_000
-            assert len(memory.list(limit=1000)) == 595
-            memory.add("room for a short note again")
-            stuffing.unlink()
-            memory.undo(cleaned.operation)
-            assert len(memory.list(limit=1000)) == 901
-            assert all(finding.ok for finding in memory.check())
+    with _full_disk(tmp_path) as (memory, stuffing):
+        cleaned = memory.cleanup(max_notes=700)
+        assert (cleaned.notes, cleaned.evicted) == (900, 305)
+        assert cleaned.freed_bytes > 305 * 2400 and cleaned.disk_bytes > 1_000_000
+        assert len(memory.list(limit=1000)) == 595
+        memory.add("room for a short note again")
+        stuffing.unlink()
+        memory.undo(cleaned.operation)
+        assert len(memory.list(limit=1000)) == 901
 
 
 def test_giving_room_back_to_the_disk_needs_little_room_itself(tmp_path: Path) -> None:

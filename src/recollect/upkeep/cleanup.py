@@ -107,7 +107,7 @@ def run(
     try:
         done = clean(store, wanted, op, limits, dry_run)
     except StoreFull:
-        if not store.make_room():
+        if dry_run or not store.make_room():
             raise
         done = _in_parts(store, wanted, op, limits)
     if settings.audit_key_file and done.events:
